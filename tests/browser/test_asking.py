@@ -122,7 +122,7 @@ def test_a_free_question_has_a_field_whose_words_survive_a_kill(page: Page, hous
 @pytest.mark.guards("R13")
 @pytest.mark.parametrize(
     ("words", "end"),
-    [("2", "Answered: blue"), ("none of these", "Set aside"), ("/stop", "Withdrawn")],
+    [("2", "Answered: blue"), ("none of these", "Closed: another message"), ("/stop", "Withdrawn")],
 )
 def test_what_is_typed_closes_the_card_too_and_it_says_how(page: Page, words: str, end: str) -> None:
     say(page, "ask Which one? | red | blue")
@@ -170,8 +170,8 @@ def test_a_card_fits_a_narrow_phone(browser: Browser, house: House, scheme: str)
 
 
 UNANSWERED = [
-    ("clarify", "expired", "No answer came in time, so the work was stopped. What was done is kept"),
-    ("clarify", "undeliverable", "It could not be delivered, so the work was stopped"),
+    ("clarify", "expired", "No answer came in time, so the work was stopped. The finished part is kept"),
+    ("clarify", "undeliverable", "The question could not be delivered, so the work was stopped"),
     ("approval", "expired", "No answer came in time, so this was not allowed"),
     ("continue", "expired", "No answer came in time, so the work was dropped"),
     ("clarify", "cancelled", "Withdrawn: the work was stopped"),

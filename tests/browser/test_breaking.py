@@ -11,15 +11,16 @@ from tests.browser.scripted import WORDS
 
 expect.set_options(timeout=30_000)
 
-CUT = re.compile(r"The gateway ended unexpectedly\. It went on .+ later, after step 1\.")
+CUT = re.compile(r"The gateway ended unexpectedly\. The work resumed .+ later, after step 1\.")
 STORY = [
-    "Your message was kept",
+    "The gateway kept your message",
     "The work began",
     "A new process found the work cut off",
-    "The work was resumed",
+    "The work resumed",
     "The work was done",
     "The answer was sent",
 ]
+AWAY = "The gateway does not answer. Reconnecting… Nothing is lost."
 ANSWERS = [re.compile("All 3 steps are done."), re.compile(r"Heard: what was that\?")]
 
 
@@ -36,7 +37,7 @@ def test_killed_under_two_tabs_the_answer_goes_on_once_in_each_with_one_honest_l
         expect(tab.locator(".step.running")).to_contain_text("Step 2 of 3")
     house.kill()
     for tab in (page, other):
-        expect(tab.locator("#banner")).to_have_text("Reconnecting… the gateway is away; nothing is lost.")
+        expect(tab.locator("#banner")).to_have_text(AWAY)
     picture(page, "away")
     for tab in (page, other):
         expect(tab.locator(".cut .said")).to_have_text(CUT)
@@ -213,10 +214,10 @@ def test_the_demonstration_kills_for_real_and_the_line_unfolds_to_say_why(page: 
     house.go()
     expect(page.locator(".answer:not(.live)")).to_contain_text("still here")
     page.click(".cut summary")
-    expect(page.locator(".cut .why")).to_contain_text("gone without a word")
-    expect(page.locator(".cut .why")).to_contain_text("The agent was told")
+    expect(page.locator(".cut .why")).to_contain_text("ended without warning")
+    expect(page.locator(".cut .why")).to_contain_text("The gateway told the agent")
     expect(page.locator(".cut dd")).to_have_text(STORY)
-    page.get_by_role("link", name="All of it").click()
+    page.get_by_role("link", name="All details").click()
     expect(page.locator("#title")).to_have_text("Session")
     expect(page.locator(".decisions")).to_contain_text("Cut off: the process died")
 

@@ -135,6 +135,6 @@ def test_the_button_of_a_parked_conversation_resumes_it_also_when_a_fresh_one_ha
         expect(page.locator(".you:has-text('something else') ~ .answer").first).to_have_text(
             "Agent: something else"
         )
-        expect(page.locator(".cut-row").last).to_contain_text("the work did not go on by itself")
+        expect(page.locator(".cut-row").last).to_contain_text("the work did not resume by itself")
         pictures(page, "parked-resumed")
         page.reload()

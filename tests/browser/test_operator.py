@@ -19,8 +19,8 @@ expect.set_options(timeout=30_000)
 PLACES = ("overview", "sessions", "outbox", "set-aside", "people", "restart")
 CHAT = "operated"
 LATELY = re.compile(
-    r"^Last restart .+ The process before ended without a word: a crash, a kill or a power cut\. "
-    r"Nobody was up for .+ at most\. 1 unfinished turn went on\.$"
+    r"^Last restart .+ The process before recorded no end: a crash, a kill or a power cut\. "
+    r"The gateway was down for at most .+\. 1 unfinished turn resumed\.$"
 )
 DOUBTS = ("Three invoices are open.", "The backup is done.", "It rains.")
 
@@ -81,7 +81,7 @@ def tile(page: Page, words: str) -> Locator:
 def test_the_overview_says_how_the_gateway_stands(overview: Page) -> None:
     expect(overview.locator(".hero .state")).to_have_text("Running")
     expect(overview.locator(".hero")).to_contain_text("holdfast supervisor")
-    expect(tile(overview, "sends in doubt")).to_have_text("3")
+    expect(tile(overview, "unknown sends")).to_have_text("3")
     expect(tile(overview, "set aside")).to_have_text("1")
     expect(overview.locator("#badge-outbox")).to_have_text("3")
     expect(overview.locator(".lately")).to_have_text(LATELY)
@@ -91,13 +91,13 @@ def test_every_run_is_a_bar_with_its_end_in_words_and_what_became_of_what_it_lef
     expect(overview.locator(".run.crashed .end").last).to_contain_text("crashed within")
     expect(overview.locator(".run.running .end")).to_contain_text("running for")
     killed = overview.locator(".run.crashed").last
-    expect(killed).to_have_attribute("aria-label", re.compile("crash.*Left: 1 turn: 1 went on"))
+    expect(killed).to_have_attribute("aria-label", re.compile("crash.*Left: 1 turn: 1 resumed"))
     killed.focus()
-    expect(overview.locator("#tip")).to_contain_text("1 turn: 1 went on")
+    expect(overview.locator("#tip")).to_contain_text("1 turn: 1 resumed")
     overview.keyboard.press("Escape")
     expect(overview.locator("#tip")).to_be_hidden()
     overview.locator("summary", has_text="As a table").click()
-    row = overview.get_by_role("region", name="Runs as a table").locator("tr").filter(has_text="1 went on")
+    row = overview.get_by_role("region", name="Runs as a table").locator("tr").filter(has_text="1 resumed")
     expect(row).to_contain_text("crashed")
 
 
@@ -109,8 +109,8 @@ def test_the_plots_say_what_they_show(overview: Page) -> None:
 
 def test_the_last_start_is_explained_and_leads_to_the_conversation(overview: Page) -> None:
     report = overview.locator(".report")
-    expect(report).to_contain_text("ended without a word")
-    expect(report.locator(".fates .pill")).to_have_text("went on")
+    expect(report).to_contain_text("recorded no end")
+    expect(report.locator(".fates .pill")).to_have_text("resumed")
     report.get_by_role("link", name="steps 3").click()
     expect(overview.locator("#title")).to_have_text("Session")
     expect(overview.locator(".transcript .said")).to_contain_text("steps 3")
@@ -136,7 +136,7 @@ def test_what_recovery_decided_is_read_in_whole_lines(overview: Page, width: int
 
 def test_a_turn_tells_its_whole_life(overview: Page) -> None:
     overview.locator(".report").get_by_role("link", name="steps 3").click()
-    overview.locator("summary", has_text="Its whole life").first.click()
+    overview.locator("summary", has_text="Everything that happened").first.click()
     expect(overview.locator(".trace .break")).to_have_count(1)
     expect(overview.locator(".trace li").first).to_contain_text("accepted")
 
@@ -150,7 +150,7 @@ def test_sessions_are_found_by_text_and_state_and_the_address_keeps_it(context: 
     expect(page).to_have_url(re.compile(r"#sessions\?q=OPERA"))
     expect(page.get_by_label("Conversation or session")).to_be_focused()
     page.get_by_label("Last turn").select_option("failed")
-    expect(page.locator("#page")).to_contain_text("No session fits.")
+    expect(page.locator("#page")).to_contain_text("No session matches.")
     page.reload()
     expect(page.get_by_label("Last turn")).to_have_value("failed")
     page.get_by_label("Last turn").select_option("done")
@@ -205,13 +205,13 @@ def test_sends_in_doubt_are_settled_one_by_one(context: BrowserContext) -> None:
     expect(cards).to_have_count(1)
     cards.get_by_role("button", name="Drop it").click()
     page.locator("#ask-yes").click()
-    expect(page.locator("#page")).to_contain_text("No send is in doubt")
+    expect(page.locator("#page")).to_contain_text("No unknown sends")
 
 
 def test_somebody_is_let_in_by_their_code_and_taken_out(context: BrowserContext) -> None:
     page = look(context, "people")
     expect(page.get_by_role("region", name="Who asks")).to_contain_text("elsewhere:eve")
-    code = page.get_by_label("Code that somebody was given")
+    code = page.get_by_label("Code that the person got")
     code.fill("zzzz-9999")
     code.press("Enter")
     expect(page.locator("#toast")).to_contain_text("no such code")
@@ -221,7 +221,7 @@ def test_somebody_is_let_in_by_their_code_and_taken_out(context: BrowserContext)
     granted = page.get_by_role("region", name="Who was let in").locator("tbody tr")
     expect(granted).to_contain_text("elsewhere:eve")
     expect(page.get_by_role("region", name="Who asks").locator("tbody tr")).to_have_count(0)
-    granted.get_by_role("button", name="Take out").click()
+    granted.get_by_role("button", name="Remove").click()
     page.locator("#ask-yes").click()
     expect(granted).to_have_count(0)
 
@@ -253,7 +253,7 @@ def test_a_restart_shows_its_plan_first_and_then_how_far_it_is(context: BrowserC
     houses.say(chat, "say one two")
     page = look(context, "restart")
     plan = page.locator("tbody tr").filter(has_text="planned")
-    expect(plan).to_contain_text("goes on after the restart")
+    expect(plan).to_contain_text("resumes after the restart")
     page.get_by_role("button", name="Restart now").click()
     expect(page.locator("#ask")).to_contain_text("One turn runs.")
     page.get_by_role("button", name="Cancel").click()

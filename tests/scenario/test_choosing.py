@@ -52,7 +52,9 @@ def test_a_chats_own_word_goes_before_its_route(chosen: ChatSettings, expected: 
 def test_who_is_gone_is_replaced_in_words() -> None:
     choice = agents("main", "work").choose(address(), ChatSettings(agent="old", model="old-1"))
     assert (choice.name, choice.model) == ("main", None)
-    assert "The agent old that was chosen here is not configured any more, so main answers." in choice.words
+    assert (
+        "The agent old, which this chat chose, is not configured any more, so main answers." in choice.words
+    )
 
 
 async def test_a_chat_chooses_its_agent_and_model_for_good(ledger: Ledger) -> None:

@@ -178,7 +178,7 @@ def _update(text: str) -> None:
     for more in ({}, {"document": document}, {"entities": [{"type": "bot_command", "offset": 0}]}):
         telegram.read({"update_id": 1, "message": {**message, **more}}, me)
     telegram.read({"update_id": 1, "callback_query": {"id": text, "data": text, "from": chat}}, me)
-    telegram.shown({"update_id": 1, "message": text})
+    telegram.payload_text({"update_id": 1, "message": text})
 
 
 def _files(text: str) -> None:

@@ -31,7 +31,7 @@ def test_a_gateway_is_ready_only_once_recovery_has_decided(house: House) -> None
     with program(house.home) as client:
         early = client.get("/readyz")
         assert (early.status_code, early.headers["retry-after"]) == (503, "1")
-        assert "what the last run left" in words(early)
+        assert "still recovering interrupted work" in words(early)
         assert client.get("/healthz").json() == {"state": "running"}
         house.hold()
         held.go()
@@ -45,7 +45,7 @@ def test_a_gateway_whose_ledger_keeps_nothing_is_not_healthy_until_it_does_again
     with program(house.home) as client:
         assert client.get("/healthz").status_code == 200
         held = house.reached("before heartbeat")
-        assert "no room, or its writer hangs" in words(asked_until(client, "/healthz", 503))
+        assert "the disk is full or its writer hangs" in words(asked_until(client, "/healthz", 503))
         house.hold()
         held.go()
         asked_until(client, "/healthz", 200)
@@ -173,5 +173,5 @@ async def test_when_the_server_closes_every_stream_ends_and_no_other_begins() ->
     for one in listening:
         await one.is_over()
         assert one.sent[-1] == {"type": "http.response.body", "body": b"", "more_body": False}
-    with pytest.raises(HttpError, match="the gateway stops"):
+    with pytest.raises(HttpError, match="the gateway is stopping"):
         streams.answer(asked(), silence())

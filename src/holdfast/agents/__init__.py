@@ -1,4 +1,4 @@
-"""Agents: a model that gives one reply at a time, and its tools; ours, and how yours is found."""
+"""Agents: a model that gives one reply at a time, and its tools. Also the loader of agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that speak the messages protocol."""
+"""Models that speak Anthropic's messages protocol."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .wire_common import Json
 _OWN_ADDRESS = "https://api.anthropic.com"
 _NO_KEY = "none"
 KEEPING = 1.25
-"""What it costs to have tokens kept for the next call, in prices of input."""
+"""The price of storing a token in the cache, as a multiple of the input price."""
 
 
 def anthropic_model(served: RemoteModel, read: Read) -> ProviderModel:
-    """The model, or `BadAgent` when the library for it is not installed."""
+    """The model; raises `BadAgent` if its library is not installed."""
     check_installed("anthropic", served.name)
     return ProviderModel(ANTHROPIC, served, read)
 
 
 def _client(library: Any, served: RemoteModel) -> Any:
-    # Said here, or the library would take another's key or address from the environment.
+    # Always given: otherwise the library takes a key or an address from the environment.
     return library.AsyncAnthropic(
         api_key=served.key or _NO_KEY,
         base_url=served.base_url or _OWN_ADDRESS,

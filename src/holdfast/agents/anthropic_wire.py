@@ -1,4 +1,4 @@
-"""The messages protocol: a prompt as a request, a stream's events as a reply. Pure."""
+"""Anthropic's messages protocol: a prompt becomes a request, a stream's events become a reply. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .wire_common import (
 )
 
 _TOGETHER = frozenset({Role.USER, Role.NOTE, Role.TOOL})
-"""Results are the user's in this protocol, and what is said with them comes after them."""
+"""In this protocol, tool results are part of a user message and come before its text."""
 _FINISHES = {
     "end_turn": StopReason.COMPLETE,
     "stop_sequence": StopReason.COMPLETE,
@@ -39,7 +39,7 @@ _FAILED = frozenset({CallState.FAILED, CallState.UNKNOWN})
 
 
 def request(prompt: Prompt, served: RemoteModel, model: str, pictures: Mapping[str, bytes]) -> Json:
-    """One question to the model, with all it needs to know."""
+    """The request for one reply, as JSON."""
     body: Json = {
         "model": model,
         "max_tokens": served.max_output,
@@ -61,13 +61,13 @@ def request(prompt: Prompt, served: RemoteModel, model: str, pictures: Mapping[s
     if served.effort is not None:
         body["output_config"] = {"effort": served.effort}
     if served.base_url is None:
-        # What was said so far comes again with every step; others who speak this protocol may not know it.
+        # Every step repeats the transcript so far, so it is cached. Other providers may not know this field.
         body["cache_control"] = {"type": "ephemeral"}
     return body
 
 
 def _former_tools(prompt: Prompt) -> list[ToolSpec]:
-    """Tools that were called and are there no more: a conversation with calls is refused without any."""
+    """Tools that were called and have been removed: the API refuses calls to tools that are not listed."""
     names = dict.fromkeys(call_name(call.name) for message in prompt.messages for call in message.calls)
     return [ToolSpec(name, "Not available any more.") for name in names]
 
@@ -98,7 +98,7 @@ def _blocks(message: Message, pictures: Mapping[str, bytes]) -> Iterator[Json]:
 
 
 def _assistant(message: Message, maker: str) -> list[Json]:
-    """Its blocks in the order they came, if it is their maker who asks; else its text, then its calls."""
+    """The reply's blocks in their order, for the model that made them; for another, the text, then calls."""
     calls = [
         {
             "type": "tool_use",
@@ -132,7 +132,7 @@ def _thoughts(blocks: list[Json]) -> int:
 
 
 class AnthropicStream:
-    """Grows by events, in the order they come; `replied` says what they amount to, also of a cut stream."""
+    """Collects events in their order; `replied` makes a reply of them, also of a stream that was cut."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -142,7 +142,7 @@ class AnthropicStream:
 
     @property
     def has_something(self) -> bool:
-        """Whether anything has come that is worth keeping."""
+        """Whether there is text or a call to keep."""
         return bool(self.text) or any(block["type"] == "tool_use" for block in self._blocks.values())
 
     @property
@@ -159,7 +159,7 @@ class AnthropicStream:
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing has come, not even a word that this is all."""
+        """Whether nothing has come, not even the end of the reply."""
         return not self.has_something and self._finish is None
 
     def take(self, event: Mapping[str, Any]) -> None:
@@ -177,7 +177,7 @@ class AnthropicStream:
     def replied(self, maker: str) -> Replied:
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         while blocks and blocks[-1]["type"] in _THOUGHTS:
-            # Nothing came of it, and one that broke off has no signature: it would be refused.
+            # A thought that was cut off has no signature, and the API would refuse it.
             blocks.pop()
         calls = tuple(
             ToolCall(CallId(str(number)), block["name"], block["json"] or "{}")
@@ -219,12 +219,12 @@ class AnthropicStream:
                 block["signature"] = delta["signature"]
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
-        """Later figures stand for the whole so far, so they replace earlier ones."""
+        """Each figure is a total so far, so a later one replaces an earlier one."""
         self._usage |= {name: value for name, value in (usage or {}).items() if isinstance(value, int)}
 
 
 def _kept(block: Json) -> Json:
-    """A block as its order is kept: thoughts as they are, of the rest only where it stood."""
+    """A block as it is stored: a thought in full, any other block only as its place in the order."""
     if block["type"] in _THOUGHTS:
         return block
     return {"type": "text", "length": len(block["text"])} if block["type"] == "text" else {"type": "tool_use"}

@@ -1,6 +1,6 @@
 """The contract of an agent: a model that gives one reply to one transcript, and the tools it may use.
 
-The tool loop is not its business: it stands in `turns` and is journaled.
+An agent does not run the tool loop: `turns` does, and journals every call.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ from holdfast.records import dataclass
 from holdfast.tools import Tool, ToolSpec
 
 OnText = Callable[[str], None]
-"""Called with what the model has written so far, as often as it likes; lossy, never a delivery."""
+"""The model calls it with its text so far, as often as it likes. The text is only shown, never delivered."""
 
 
 def unheard(text: str) -> None:
-    """Nobody listens."""
+    """Ignore the text: no chat shows the reply as it grows."""
 
 
 class ModelError(Exception):
-    """The model gave no reply. `transient` when the same question may be answered a little later.
+    """The model gave no reply. `transient`: the same request may succeed a little later.
 
-    The words are shown to the person.
+    The gateway shows the words to the person.
     """
 
     def __init__(self, words: str, transient: bool = False, retry_after: float | None = None) -> None:
         super().__init__(words)
         self.transient = transient
         self.retry_after = retry_after
-        """Seconds the provider asked us to wait, if it did."""
+        """Seconds that the provider asked to wait, if it did."""
 
 
 class ContextOverflow(ModelError):
-    """What the model was shown is more than it can read at once: not to be asked again as it is."""
+    """The prompt is longer than the model can read; the same prompt must not be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """A reply, with what it cost: what limits on tokens and cost are counted by."""
+    """A reply with its tokens and cost, which count towards the limits."""
 
     reply: Replied
     usage: Usage | None = None
@@ -48,96 +48,96 @@ class Metered:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is shown for one reply."""
+    """Everything that a model gets for one reply."""
 
     messages: Sequence[Message]
-    """The conversation, in a form that every provider accepts."""
+    """The transcript, in a form that every provider accepts."""
     tools: Sequence[ToolSpec] = ()
-    """What it may call."""
+    """The tools that it may call."""
     instructions: str = ""
-    """Who it is and how it should work; not part of the transcript."""
+    """The system prompt; it is not part of the transcript."""
     model: str | None = None
-    """The one this chat has chosen, if it has."""
+    """The model that this chat chose, if it did."""
     key: str = ""
-    """The idempotency key of this reply: the same whenever it is asked for again after a crash."""
+    """The idempotency key of this reply: the same for every request of it, also after a crash."""
 
 
 def replies_of(model: Model) -> EffectClass:
-    """What may be done with a reply of this model that was cut off: asked for again, unless it says no."""
+    """The effect class of this model's replies. Without one it is `READ`: a cut reply is requested again."""
     found = getattr(model, "replies", EffectClass.READ)
     return found if isinstance(found, EffectClass) else EffectClass.EFFECT
 
 
 class Model(Protocol):
-    """Anything that can answer a conversation.
+    """Anything that can reply to a conversation.
 
-    It may also have an attribute `replies`, an `EffectClass`, for a `reply` that does things by itself:
-    `EFFECT` when a reply that was cut off must not be asked for again (its outcome is unknown, and the person
-    is told), `IDEMPOTENT` when the other side does it once by `Prompt.key`. Without it, a reply may be asked
-    for any number of times.
+    It may also have an attribute `replies`, an `EffectClass`, if `reply` has effects of its own. `EFFECT`:
+    the gateway does not request a cut reply again; its outcome is unknown, and the gateway tells the person.
+    `IDEMPOTENT`: the other side does it once for each `Prompt.key`. Without the attribute, the gateway may
+    request a reply any number of times.
     """
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied | Metered:
-        """Give ONE reply to what it is shown, `Metered` if its cost is known, or raise `ModelError`.
+        """Give ONE reply to the prompt, `Metered` if its cost is known, or raise `ModelError`.
 
-        Called again after a crash, unless `replies` is `EFFECT`; nothing may depend on memory. Cancelled when
-        the turn is cut.
+        The gateway calls it again after a crash, unless `replies` is `EFFECT`; it must not depend on memory.
+        It is cancelled when the turn is cut.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """What answers: a model, the tools it may use, and what it is told about itself."""
+    """A model, the tools it may use, and its system prompt."""
 
     model: Model
     tools: tuple[Tool, ...] = ()
     instructions: str = ""
     room: int | None = None
-    """Tokens its model may be shown at once: what is older is summed up before that. None: nobody knows."""
+    """The most tokens its model can read: older entries are summed up before that. None: not known."""
     models: tuple[str, ...] = ()
-    """What its model may be asked to be, by `Prompt.model`; the first is what it is unless asked."""
+    """The models a chat may choose, for `Prompt.model`; the first is the default."""
     more: tuple[str, ...] = ("*",)
-    """Patterns: which of the tools that come and go it may use besides its own."""
+    """Patterns of the MCP tools it may use besides its own."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Alone, it needs none."""
+        """None: a single agent needs no name."""
         return ()
 
     def offered(self, chat: ChatAddress, owner: bool) -> tuple[str, ...]:
-        """Alone, there is nobody to choose."""
+        """None: there is only one agent."""
         return ()
 
     def choose(self, chat: ChatAddress, settings: ChatSettings) -> Choice:
-        """Alone, it answers everywhere."""
+        """This agent: it answers in every chat."""
         return Choice(self, settings.model or None)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Who answers in a chat."""
+    """The agent that answers in a chat."""
 
     agent: Agent
     model: str | None = None
-    """What its model shall be, if the chat chose that."""
+    """The model that the chat chose, if it did."""
     name: str = ""
     words: str = ""
-    """What people are told, once: that who or what they chose is gone."""
+    """A notice, sent once: the agent or model that the chat chose is gone."""
     gone: str = ""
-    """What that was: the words are said once for it."""
+    """Names the choice that is gone: the notice is sent once for each."""
 
 
 class Chooser(Protocol):
-    """Knows who answers where."""
+    """Decides which agent answers in which chat."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All there are; none where there is nobody to choose."""
+        """All agents' names; none if there is only one agent."""
         ...
 
     def offered(self, chat: ChatAddress, owner: bool) -> tuple[str, ...]:
-        """Those a person may choose from in this chat, an owner or not."""
+        """The agents that a person may choose in this chat; an owner may choose more."""
         ...
 
     def choose(self, chat: ChatAddress, settings: ChatSettings) -> Choice: ...

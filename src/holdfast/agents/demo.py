@@ -1,6 +1,6 @@
-"""A model that needs no key: it works through visible steps and tells honestly what happened.
+"""A model that needs no key: it works in visible steps and reports what happened.
 
-Its reply is a pure function of the messages, so it goes on wherever the transcript stops.
+Its reply is a pure function of the messages, so it goes on from the end of any transcript.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DOUBTFUL = {"write_note": "may or may not have written a note"}
 
 
 def demo_agent(clock: Clock, pace: float = 0.0) -> Agent:
-    """The demonstration with its tools, taking `pace` seconds for each beat of its work."""
+    """The demonstration agent with its tools; each reply and each tool call takes about `pace` seconds."""
     return Agent(DemoModel(clock, pace), demo_tools(clock, pace))
 
 
@@ -37,8 +37,8 @@ def demo_agent(clock: Clock, pace: float = 0.0) -> Agent:
 class DemoModel:
     """Counts in odd steps and writes a note in even ones, as many steps as the message asks for.
 
-    A message that joins interrupted work is the next request: the first is finished before it. Asked what it
-    did, it tells from the transcript.
+    A message that joins interrupted work is the next request: the model finishes the first one before. Asked
+    what it did, it answers from the transcript.
     """
 
     clock: Clock
@@ -55,7 +55,7 @@ class DemoModel:
 
 
 def demo_reply(messages: Sequence[Message]) -> Replied:
-    """What the demonstration says next to this conversation: one request after the other, step by step."""
+    """The model's next reply to this conversation: one request after the other, step by step."""
     requests, work = _unfinished(messages)
     wanted = [0 if _ASKED_WHAT_WAS_DONE.search(text) else steps_wanted(text) for text in requests or ("",)]
     done, looks = _steps_done(work, wanted)
@@ -66,12 +66,12 @@ def demo_reply(messages: Sequence[Message]) -> Replied:
             return _next_step(request, done + 1, steps)
         done -= steps
     if requests and not wanted[-1]:
-        return Replied(_account(messages), StopReason.COMPLETE)
+        return Replied(_report(messages), StopReason.COMPLETE)
     return Replied(_summary(work, wanted), StopReason.COMPLETE)
 
 
 def _next_step(request: int, step: int, steps: int) -> Replied:
-    now = "The request before this is done. Now the next one. " if request > 1 and step == 1 else ""
+    now = "The previous request is done. Now the next one. " if request > 1 and step == 1 else ""
     if step % 2:
         return _call(f"{now}Step {step} of {steps}: counting.", "count", upto=COUNT_TO)
     which = {"request": request} if request > 1 else {}
@@ -79,7 +79,7 @@ def _next_step(request: int, step: int, steps: int) -> Replied:
 
 
 def _steps_done(work: list[tuple[ToolCall, Message]], wanted: list[int]) -> tuple[int, bool]:
-    """How many steps are done, of all requests together, and whether to look first if the last one is."""
+    """The number of finished steps of all requests, and whether to look first if the last one is done."""
     done = 0
     for call, result in work:
         if result.state is CallState.UNKNOWN:
@@ -106,9 +106,9 @@ def steps_wanted(text: str) -> int:
 
 
 def _unfinished(messages: Sequence[Message]) -> tuple[list[str], list[tuple[ToolCall, Message]]]:
-    """What a person wants done, and the calls made for it with their results.
+    """The requests that are not finished, and the calls for them with their results.
 
-    That is the last thing they said, and what it came after while that was cut off and is to come first.
+    These are the last message, and any message before it whose work was cut off and comes first.
     """
     requests, calls = list[str](), dict[CallId, ToolCall]()
     work: list[tuple[ToolCall, Message]] = []
@@ -132,17 +132,17 @@ def _summary(work: list[tuple[ToolCall, Message]], wanted: list[int]) -> str:
     done = f"All {wanted[0]} steps are done"
     if len(wanted) > 1:
         done = f"All {len(wanted)} requests are done, of {_listed([str(steps) for steps in wanted])} steps"
-    text = f"{done}: counted in the odd ones, one note for each of the even ones."
+    text = f"{done}. I counted in each odd step and wrote a note in each even step."
     if doubts:
         text += (
-            f" {doubts} note{'s were' if doubts > 1 else ' was'} cut off with an unknown outcome; "
-            "I looked before going on, and none was written twice."
+            f" The outcome of {doubts} note{'s' if doubts > 1 else ''} was unknown after a cut; "
+            "I looked before I went on, and wrote no note twice."
         )
     return text
 
 
-def _account(messages: Sequence[Message]) -> str:
-    """What was done so far, as the transcript has it: results, not intentions."""
+def _report(messages: Sequence[Message]) -> str:
+    """A report of what was done so far, from the results in the transcript."""
     names = {call.id: call.name for message in messages for call in message.calls}
     done: dict[str, int] = {}
     for message in messages:

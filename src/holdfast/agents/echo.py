@@ -1,4 +1,4 @@
-"""The smallest agent: it says back what was said, at once."""
+"""The smallest agent: it repeats each message at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .base import Agent, OnText, Prompt, unheard
 
 @dataclass(frozen=True, slots=True)
 class EchoModel:
-    """Says back everything that has been said since it last answered."""
+    """Repeats all messages since its last reply."""
 
     async def reply(self, prompt: Prompt, on_text: OnText = unheard) -> Replied:
         said: list[str] = []
@@ -20,11 +20,11 @@ class EchoModel:
                 said.clear()
             elif message.role is Role.USER:
                 said.append(message.text)
-        text = "\n".join(said) or "(nothing was said)"
+        text = "\n".join(said) or "(no text)"
         on_text(text)
         return Replied(text, StopReason.COMPLETE)
 
 
 def echo_agent() -> Agent:
-    """An agent without tools that says back what was said."""
+    """An agent without tools that repeats each message."""
     return Agent(EchoModel())

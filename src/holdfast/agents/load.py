@@ -1,4 +1,4 @@
-"""Which agent answers: one of our own by its name, or yours by `module:object`."""
+"""Loads an agent: a built-in one by its name, or another by `module:object`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _REPLIES = (EffectClass.READ, EffectClass.IDEMPOTENT, EffectClass.EFFECT)
 
 
 def load_agent(name: str, clock: Clock, home: Path, pace: float = 0.5, tools: tuple[Tool, ...] = ()) -> Agent:
-    """Give the agent a configuration names, or raise `BadAgent` with what is wrong.
+    """The agent that a configuration names; raises `BadAgent` with the reason if that is not possible.
 
-    `demo` and `echo` are ours. `module:object` is yours: an `Agent`, or a function that takes the clock and
-    returns one. The module may lie in the home folder or be installed. It gets `tools` besides its own; ours
-    are demonstrations and stay as they are.
+    `demo` and `echo` are built in. `module:object` names an `Agent`, or a function that takes the clock and
+    returns one. The module may be in the home folder or installed. Such an agent gets `tools` besides its
+    own; the built-in agents do not.
     """
     if name == "demo":
         return demo_agent(clock, pace)
@@ -37,7 +37,7 @@ def load_agent(name: str, clock: Clock, home: Path, pace: float = 0.5, tools: tu
 
 
 def _found(module: str, attribute: str, clock: Clock, home: Path) -> object:
-    """Import the module and get the object; whatever the module does wrong is the configuration's fault."""
+    """Import the module and get the object; raises `BadAgent` for any fault of the module."""
     folder = str(home)
     if folder not in sys.path:
         # Last, so that a file in the home hides nothing that is installed.
@@ -56,16 +56,18 @@ def _found(module: str, attribute: str, clock: Clock, home: Path) -> object:
 
 def _checked(found: object, module: str, attribute: str, tools: tuple[Tool, ...]) -> Agent:
     if not isinstance(found, Agent):
-        raise BadAgent(module, attribute, f"it is {_kind(found)}, not an Agent or a function that gives one")
+        raise BadAgent(
+            module, attribute, f"it is {_kind(found)}, not an Agent or a function that returns one"
+        )
     agent = replace(found, tools=(*found.tools, *tools))
-    complaint = _complaint(agent)
+    complaint = _fault(agent)
     if complaint:
         raise BadAgent(module, attribute, complaint)
     return agent
 
 
-def _complaint(agent: Agent) -> str | None:
-    """What keeps it from being run, if anything does."""
+def _fault(agent: Agent) -> str | None:
+    """Why the gateway cannot run this agent; None if it can."""
     if not callable(getattr(agent.model, "reply", None)):
         return f"its model, {_kind(agent.model)}, has no method `reply`"
     replies = getattr(agent.model, "replies", EffectClass.READ)

@@ -1,4 +1,4 @@
-"""Models that speak the chat completions protocol, wherever they are served."""
+"""Models that speak the chat completions protocol, of any provider."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .wire_common import Json
 
 _OWN_ADDRESS = "https://api.openai.com/v1"
 _NO_KEY = "none"
-"""Local servers want none, and the library wants something."""
+"""Local servers need no key, but the library does not accept an empty one."""
 
 
 def openai_model(served: RemoteModel, read: Read) -> ProviderModel:
-    """The model, or `BadAgent` when the library for it is not installed."""
+    """The model; raises `BadAgent` if its library is not installed."""
     check_installed("openai", served.name)
     return ProviderModel(OPENAI, served, read)
 
 
 def _client(library: Any, served: RemoteModel) -> Any:
-    # Said here, or the library would take another's key or address from the environment.
+    # Always given: otherwise the library takes a key or an address from the environment.
     return library.AsyncOpenAI(
         api_key=served.key or _NO_KEY,
         base_url=served.base_url or _OWN_ADDRESS,

@@ -1,4 +1,4 @@
-"""The chat completions protocol: a prompt as a request, a stream's chunks as a reply. Pure."""
+"""The chat completions protocol: a prompt becomes a request, a stream's chunks become a reply. Pure."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from .wire_common import (
 
 _TOGETHER = frozenset({Role.USER, Role.NOTE})
 _REASONING = ("reasoning_content", "reasoning")
-"""Text a model thought aloud; some providers refuse a call whose reasoning does not come back with it."""
+"""Fields with a model's reasoning; some providers refuse a call if its reasoning is not sent back."""
 _DETAILS = "reasoning_details"
 _EXTRA = "extra_content"
-"""What some providers leave at a call, such as a signature."""
+"""Extra fields that some providers add to a call, such as a signature."""
 _FINISHES = {
     "stop": StopReason.COMPLETE,
     "end_turn": StopReason.COMPLETE,
@@ -46,14 +46,14 @@ _FINISHES = {
 
 
 def request(prompt: Prompt, served: RemoteModel, model: str, pictures: Mapping[str, bytes]) -> Json:
-    """One question to the model, with all it needs to know."""
+    """The request for one reply, as JSON."""
     messages = [*_system(prompt), *_messages(prompt, served.maker(model), pictures)]
     body: Json = {
         "model": model,
         "messages": messages,
         "stream": True,
         "stream_options": {"include_usage": True},
-        # The provider's own models know only the newer name, most others only the older.
+        # OpenAI's own models know only the newer name, most other servers only the older.
         "max_completion_tokens" if served.base_url is None else "max_tokens": served.max_output,
     }
     if prompt.tools:
@@ -89,7 +89,7 @@ def _messages(prompt: Prompt, maker: str, pictures: Mapping[str, bytes]) -> Iter
 
 
 def _content(turn: ProviderTurn, pictures: Mapping[str, bytes]) -> str | list[Json]:
-    """Text alone is a string, which the simplest servers understand; with pictures it comes in parts."""
+    """A string for text alone, because the simplest servers know only that; a list of parts with pictures."""
     parts = [part for message in turn.messages for part in _parts(message, pictures)]
     if all(part["type"] == "text" for part in parts):
         return "\n\n".join(part["text"] for part in parts)
@@ -131,31 +131,31 @@ def _assistant(message: Message, maker: str) -> Json:
 class _Call:
     def __init__(self, theirs: str) -> None:
         self.theirs = theirs
-        """What the provider calls it, if it said so at once; ours has another name."""
+        """The provider's id of the call, if it came at once; the gateway gives its own."""
         self.name = ""
         self.arguments = ""
         self.extra: Json = {}
 
 
 class OpenAIStream:
-    """Grows by chunks, in the order they come; `replied` says what they amount to, also of a cut stream."""
+    """Collects chunks in their order; `replied` makes a reply of them, also of a stream that was cut."""
 
     def __init__(self) -> None:
         self.text = ""
         self.counted: Counted | None = None
         self._calls: dict[tuple[int, int], _Call] = {}
-        """By their index, and which of those that share it."""
+        """Calls by their index, and by their number among the calls with the same index."""
         self._finish: str | None = None
         self._fields: Json = {}
 
     @property
     def has_something(self) -> bool:
-        """Whether anything has come that is worth keeping."""
+        """Whether there is text or a call to keep."""
         return bool(self.text or self._calls)
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing has come, not even a word that this is all."""
+        """Whether nothing has come, not even the end of the reply."""
         return not self.has_something and self._finish is None
 
     def take(self, chunk: Mapping[str, Any]) -> None:
@@ -191,7 +191,7 @@ class OpenAIStream:
         self.text += (delta.get("content") or "") + (delta.get("refusal") or "")
         for name in _REASONING:
             if isinstance(delta.get(name), str):
-                # Also an empty one: some providers want back that there was none.
+                # An empty one too: some providers need even that sent back.
                 self._fields[name] = self._fields.get(name, "") + delta[name]
         if isinstance(delta.get(_DETAILS), list):
             self._fields[_DETAILS] = _merged(self._fields.get(_DETAILS, []), delta[_DETAILS])
@@ -199,7 +199,7 @@ class OpenAIStream:
             self._fragment(fragment)
 
     def _fragment(self, fragment: Mapping[str, Any]) -> None:
-        """A piece of a call; some servers number none of them, and give each whole."""
+        """Add a piece of a call. Some servers send each call in one piece, without an index."""
         index, function = fragment.get("index"), fragment.get("function") or {}
         place = (len(self._calls) if index is None else index, 0)
         if index is not None:
@@ -210,7 +210,7 @@ class OpenAIStream:
                 and function.get("name")
                 and fragment.get("id") not in (None, "", self._calls[place].theirs)
             ):
-                # Some give all of them the same number: one with a name and an id of its own is another call.
+                # Some servers give all calls the same index: a name with a new id begins another call.
                 place = (index, len(alike))
         call = self._calls.setdefault(place, _Call(fragment.get("id") or ""))
         call.name += function.get("name") or ""
@@ -220,7 +220,7 @@ class OpenAIStream:
 
 
 def _merged(known: list[Json], more: list[Json]) -> list[Json]:
-    """Details come in pieces that say by their index which of them they continue."""
+    """Details come in pieces; the index of a piece says which detail it continues."""
     merged = [dict(one) for one in known]
     for piece in more:
         last = next((one for one in merged if one.get("index") == piece.get("index")), None)

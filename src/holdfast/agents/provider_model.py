@@ -1,4 +1,4 @@
-"""One call of a model, whoever provides it: pictures in, a stream of events, one reply or one error."""
+"""One request to a model of any provider: it ends in one reply or one error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .wire_common import Json, pictures_in, sendable, whole_text
 
 
 class ReplyStream(Protocol):
-    """A reply that grows."""
+    """Collects a reply from the events of a stream."""
 
     text: str
 
@@ -26,7 +26,7 @@ class ReplyStream(Protocol):
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing has come, not even a word that this is all."""
+        """Whether nothing has come, not even the end of the reply."""
         ...
 
     @property
@@ -39,22 +39,22 @@ class ReplyStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What one provider does differently from others."""
+    """The parts of a request that differ between protocols."""
 
     module: str
-    """Its library, which has the same tree of errors as the others."""
+    """The name of its library; all of them have the same tree of errors."""
     request: Callable[[Prompt, RemoteModel, str, Mapping[str, bytes]], Json]
     stream: Callable[[], ReplyStream]
     client: Callable[[Any, RemoteModel], Any]
     """Makes the library's client."""
     create: Callable[[Any, Json], Awaitable[Any]]
-    """Sends the request; gives the events."""
+    """Sends the request and returns the stream of events."""
 
 
 class ProviderModel:
-    """Implements `Model`: asked once, answered once. Tries nothing again by itself.
+    """Implements `Model`: one call sends one request. It does not retry by itself.
 
-    It keeps nothing but its connections; `close` lets go of them.
+    It keeps nothing but its connections; `close` closes them.
     """
 
     def __init__(self, protocol: Speech, served: RemoteModel, read: Read) -> None:
@@ -78,14 +78,14 @@ class ProviderModel:
                     stream.take(event.to_dict())
                     on_text(stream.text)
         except _errors(library) as error:
-            # What has come is kept as a reply that broke off: the model goes on from there.
+            # The part that came is kept as a cut reply: the model goes on from there.
             if not stream.has_something:
-                raise _meaning(library, error, served, model) from None
+                raise _model_error(library, error, served, model) from None
         else:
             if stream.is_silent:
-                raise unreachable(served, model, "ended its answer before it began")
+                raise unreachable(served, model, "closed the stream without a reply")
         counted = stream.counted
-        reply = _whole(stream.replied(served.maker(model)))
+        reply = _as_valid_text(stream.replied(served.maker(model)))
         return Metered(reply, counted.usage(model, served.prices) if counted else None)
 
     async def close(self) -> None:
@@ -94,7 +94,7 @@ class ProviderModel:
             self._client = None
 
     async def _pictures(self, prompt: Prompt) -> dict[str, bytes]:
-        """Those that are shown, as far as they are still kept."""
+        """The bytes of the pictures in the prompt, as far as they are still stored."""
         found: dict[str, bytes] = {}
         for picture in pictures_in(prompt.messages) if self._served.images else ():
             try:
@@ -104,8 +104,8 @@ class ProviderModel:
         return found
 
 
-def _whole(reply: Replied) -> Replied:
-    """The reply as people can read it: a stream may break in the middle of a character."""
+def _as_valid_text(reply: Replied) -> Replied:
+    """The reply as valid text: a stream may break in the middle of a character."""
     calls = tuple(
         replace(call, name=whole_text(call.name), arguments=whole_text(call.arguments))
         for call in reply.calls
@@ -114,27 +114,27 @@ def _whole(reply: Replied) -> Replied:
 
 
 def _errors(library: Any) -> tuple[type[Exception], ...]:
-    """What a library raises: its own, what it lets through of its transport, and unreadable JSON."""
+    """All that a library raises: its own errors, those of its transport, and unreadable JSON."""
     transport = sys.modules[library.DefaultAsyncHttpxClient.__mro__[1].__module__.partition(".")[0]]
     return (library.APIError, transport.HTTPError, json.JSONDecodeError)
 
 
-def _meaning(library: Any, error: Any, served: RemoteModel, model: str) -> ModelError:
-    """An error of a provider's library as what it means here."""
+def _model_error(library: Any, error: Any, served: RemoteModel, model: str) -> ModelError:
+    """The `ModelError` for an error of a provider's library."""
     if isinstance(error, library.APIStatusError):
-        return fault(served, model, error.status_code, _words(error), error.response.headers)
+        return fault(served, model, error.status_code, _error_text(error), error.response.headers)
     if isinstance(error, library.APITimeoutError):
         return unreachable(served, model, f"gave no sign of life for {served.timeout:g} s")
     if isinstance(error, library.APIConnectionError):
         return unreachable(served, model, "could not be reached, or the connection broke")
     if isinstance(error, library.APIError):
-        # In the middle of a stream it has no status any more.
-        return fault(served, model, None, _words(error), {})
-    return unreachable(served, model, f"broke off ({type(error).__name__})")
+        # An error in the middle of a stream has no status.
+        return fault(served, model, None, _error_text(error), {})
+    return unreachable(served, model, f"broke the stream off ({type(error).__name__})")
 
 
-def _words(error: Any) -> str:
-    """What the provider said about it, with its code: both are looked at."""
+def _error_text(error: Any) -> str:
+    """The provider's own words with its code: `fault` reads both."""
     body = error.body
     inner = body.get("error", body) if isinstance(body, dict) else None
     if not isinstance(inner, dict):

@@ -1,4 +1,4 @@
-"""A model that somebody serves: where, under which name and at what price; what was wrong, in one tree."""
+"""A provider's model: its address, name and prices; and its errors as `ModelError`s."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from holdfast.telemetry import KnownSecrets, without_secrets
 from .base import ContextOverflow, ModelError
 
 Read = Callable[[str], Awaitable[bytes]]
-"""Gives the bytes of an attachment by its digest; `LookupError` when they are no longer kept."""
+"""Returns the bytes of an attachment by its digest; raises `LookupError` if they are gone."""
 
 _MILLION = 1_000_000
 _TRANSIENT = frozenset({408, 409, 425, 429, 529})
@@ -35,14 +35,14 @@ _NO_CREDIT = re.compile(r"insufficient_quota|credit balance|billing", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """For a million tokens, in millionths of a dollar."""
+    """Prices of a million tokens, in millionths of a dollar."""
 
     input: int = 0
     output: int = 0
     cached: int | None = None
-    """Those the provider had kept from an earlier call; None: as dear as any other."""
+    """The price of tokens that the provider had cached; None: the price of input."""
     keeping: float = 1.0
-    """What having them kept costs, in prices of input."""
+    """The price of storing tokens in that cache, as a multiple of `input`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Counted:
     """The tokens of one call, as its provider counted them."""
 
     input: int = 0
-    """All that was read but what follows."""
+    """Input tokens, without the cached and the kept ones."""
     cached: int = 0
     kept: int = 0
     output: int = 0
 
     def usage(self, model: str, prices: Prices) -> Usage:
-        """What the ledger keeps of it; the cost is rounded to millionths of a dollar."""
+        """The tokens and the cost for the ledger; the cost is rounded to millionths of a dollar."""
         cached = prices.input if prices.cached is None else prices.cached
         cost = self.input * prices.input + self.cached * cached + self.output * prices.output
         cost += round(self.kept * prices.input * prices.keeping)
@@ -65,78 +65,80 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class RemoteModel:
-    """How a model is reached, and what it may be shown."""
+    """The address of a model, and the limits of a request to it."""
 
     name: str
-    """What the configuration calls it, for words about what to change: `agents.main`."""
+    """Its name in the configuration, such as `agents.main`; error messages use it."""
     model: str
     base_url: str | None = None
-    """None: its provider's own address."""
+    """None: the provider's own address."""
     key: str | None = field(default=None, repr=False)
     images: bool = True
     max_output: int = 8_192
     timeout: float = 300.0
-    """Seconds without a sign of life."""
+    """Seconds without any data before the request fails."""
     effort: str | None = None
-    """How hard it should think, if that was said."""
+    """The configured reasoning effort, if any."""
     prices: Prices = Prices()
 
     def maker(self, model: str) -> str:
-        """Who made a reply: what it left for itself is shown to nobody else."""
+        """Names the maker of a reply; the maker's private data in a reply goes to no other model."""
         return f"{self.base_url or ''} {model}"
 
 
 async def sdk(module: str) -> Any:
-    """A provider's library: imported when it is first used, in a thread, because that takes seconds."""
+    """A provider's library, imported at its first use, in a thread, because the import takes seconds."""
     found = await asyncio.to_thread(importlib.import_module, module)
     for transport in ("httpx", "httpx2"):
-        # It has a line for each request, which the gateway's log has no use for.
+        # It logs a line for each request, which would fill the gateway's log.
         logging.getLogger(transport).setLevel(logging.WARNING)
     return found
 
 
 def check_installed(module: str, agent: str) -> None:
-    """Raise `BadAgent` when the library for a provider is not there."""
+    """Raise `BadAgent` if the provider's library is not installed."""
     line = missing_extra(module)
     if line is not None:
-        raise BadAgent(agent, "", f"its provider's library is not installed; this installs it: {line}")
+        raise BadAgent(agent, "", f"the library for its provider is not installed; install it with: {line}")
 
 
 def fault(
     served: RemoteModel, model: str, status: int | None, words: str, headers: Mapping[str, str]
 ) -> ModelError:
-    """What a provider's refusal means: whether to ask again and when, or which key to change."""
+    """The `ModelError` for a refusal: whether and when to retry, or which setting to change."""
     name, said = served.name, shown(served, words)
     if _OVERFLOW.search(words) and status not in (401, 403, 429):
-        return ContextOverflow(f"{model} cannot read so much at once: {said}")
+        return ContextOverflow(f"The conversation is longer than {model} can read: {said}")
     if status is None or status in _TRANSIENT or status >= _SERVERS_FAULT:
         if status == 429 and _NO_CREDIT.search(words):
             return ModelError(f"The account behind {name}.key_env has no credit left: {said}")
-        return ModelError(f"{model} gives no answer just now: {said}", True, retry_after(headers))
+        return ModelError(f"{model} is not available at the moment: {said}", True, retry_after(headers))
     if status in (401, 403):
         return ModelError(
-            f"The provider of {model} refused the key: check {name}.key_env and what it names. {said}"
+            f"The provider of {model} refused the key: check {name}.key_env and the variable it names. {said}"
         )
     if status == 404:
-        return ModelError(f"Nobody serves {model} there: check {name}.model and {name}.base_url. {said}")
-    return ModelError(f"The provider of {model} refused the question, which is no passing fault: {said}")
+        return ModelError(
+            f"The provider does not serve {model}: check {name}.model and {name}.base_url. {said}"
+        )
+    return ModelError(f"The provider of {model} refused the request; a retry would not help: {said}")
 
 
 def unreachable(served: RemoteModel, model: str, why: str) -> ModelError:
-    """Nothing, or nothing any more, came from there."""
+    """The `ModelError` for a connection that failed or broke."""
     where = served.base_url or "its provider"
     return ModelError(f"{model} at {where} {why} (see {served.name}.base_url).", True)
 
 
 def shown(served: RemoteModel, words: str) -> str:
-    """A provider's words, without what must not be read by anybody, and not longer than people read."""
+    """A provider's words in one short line, without secrets."""
     known = KnownSecrets((served.key or "",))
     line = " ".join(without_secrets(known.without(words)).split())
     return line if len(line) <= _LONGEST_WORDS else f"{line[:_LONGEST_WORDS]}…"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds a provider asks us to wait, if it does; a date is not waited for."""
+    """Seconds that a provider asks to wait, if it does; a date counts as none."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             return max(0.0, float(headers[name]) * unit)

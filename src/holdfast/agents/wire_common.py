@@ -1,4 +1,4 @@
-"""What both protocols share: notes, arguments, names, files, and what only its maker may see. Pure."""
+"""Shared by both protocols: notes, arguments, names, files and a reply's private data. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 LARGEST_PICTURE = 5_000_000
 MOST_PICTURES = 20
-"""The newest so many are shown; older ones are named."""
+"""A model sees the newest pictures, at most this many; older ones are only named."""
 NO_OUTPUT = "(no output)"
 NOTE = "[A note from the gateway, not from the person]"
 END_OF_NOTE = "[End of the note]"
@@ -29,15 +29,15 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class ProviderTurn:
-    """Messages that go to a provider as one: it wants its own and the others' to take turns."""
+    """Messages that go to a provider as one: it requires that user and assistant alternate."""
 
     role: Role
-    """`user` for people and notes together, else as it is."""
+    """`user` for people and notes together; the message's own role otherwise."""
     messages: tuple[Message, ...]
 
 
 def in_turns(messages: Iterable[Message], together: frozenset[Role]) -> Iterator[ProviderTurn]:
-    """The messages, neighbours of those roles together."""
+    """The messages in order; neighbours with these roles form one turn."""
     waiting: list[Message] = []
     for message in messages:
         if message.role in together:
@@ -52,9 +52,9 @@ def in_turns(messages: Iterable[Message], together: frozenset[Role]) -> Iterator
 
 
 def note_text(text: str) -> str:
-    """A word of the gateway. No provider has a role for it that all models accept in every place.
+    """A note of the gateway as marked text: no provider has a role for it that all its models accept.
 
-    A note may quote what a process put out: nothing in it ends the note early or begins another.
+    A note may quote the output of a process: no text in it can end the note early or begin another one.
     """
     return f"{NOTE}\n{_MARKS.sub(_harmless, text)}\n{END_OF_NOTE}"
 
@@ -64,7 +64,7 @@ def _harmless(mark: re.Match[str]) -> str:
 
 
 def arguments_object(text: str) -> Json:
-    """The arguments of a call as an object, which providers insist on; what is none is shown as text."""
+    """The arguments of a call as an object, which providers require; malformed ones as text inside one."""
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -73,7 +73,7 @@ def arguments_object(text: str) -> Json:
 
 
 def _is_flat(value: Any) -> bool:
-    """Whether nothing in it lies deeper than everybody who writes JSON can go."""
+    """Whether it is nested no deeper than every JSON writer supports."""
     layer = [value]
     for _ in range(_DEEPEST):
         layer = [one for each in layer for one in _inside(each)]
@@ -89,9 +89,9 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def whole_text(text: str) -> str:
-    """The text as it can be sent: halves of characters are put together, one alone is replaced.
+    """The text as valid Unicode: two surrogates become one character, a single one is replaced.
 
-    Names of files and pieces of streams have them; no provider takes them.
+    Names of files and pieces of streams can have surrogates; no provider accepts them.
     """
     if text.isascii():
         return text
@@ -99,7 +99,7 @@ def whole_text(text: str) -> str:
 
 
 def sendable(value: Any) -> Any:
-    """The same request with nothing but whole text in it."""
+    """The same request, with all text in it valid Unicode."""
     if isinstance(value, str):
         return whole_text(value)
     if isinstance(value, dict):
@@ -108,12 +108,12 @@ def sendable(value: Any) -> Any:
 
 
 def call_name(name: str) -> str:
-    """A tool's name as providers accept it; a model may have made up any other."""
+    """A tool's name as providers accept it; a model may have invented a name that they refuse."""
     return name if _NAME.fullmatch(name) else _NOT_IN_NAMES.sub("_", name)[:64] or "_"
 
 
 def pictures_in(messages: Sequence[Message]) -> tuple[Attachment, ...]:
-    """Those pictures that a model is shown, oldest first, each once."""
+    """The pictures that a model sees, oldest first, each once."""
     found = {
         file.digest: file
         for message in messages
@@ -124,7 +124,7 @@ def pictures_in(messages: Sequence[Message]) -> tuple[Attachment, ...]:
 
 
 def files_in(message: Message, pictures: Collection[str]) -> Iterator[tuple[Attachment, str]]:
-    """Each file of a message with what a model is told of it, which may be nothing for a picture it sees."""
+    """Each file of a message with a line for the model; the line may be empty for a picture that it sees."""
     for number, file in enumerate(message.attachments):
         told = message.files[number] if number < len(message.files) else ""
         named = f"[A file came with this: {file.name}, {file.media_type}, {file.size} bytes]"
@@ -136,12 +136,12 @@ def encoded(data: bytes) -> str:
 
 
 def pack(maker: str, kept: Json) -> str | None:
-    """What a reply left for its maker, for `Replied.opaque`; None when it left nothing."""
+    """A reply's private data for its maker, for `Replied.opaque`; None if there is none."""
     return json.dumps({"by": maker, **kept}) if kept else None
 
 
 def unpack(maker: str, opaque: str | None) -> Mapping[str, Any]:
-    """The same, when asked by its maker; nothing for anybody else, or when it cannot be read."""
+    """The private data for its maker; empty for another model, or if it cannot be read."""
     if opaque is None:
         return {}
     try:

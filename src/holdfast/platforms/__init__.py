@@ -1,4 +1,4 @@
-"""Platforms: where people are."""
+"""Platforms: the services that people write on."""
 
 from __future__ import annotations
 

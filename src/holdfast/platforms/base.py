@@ -1,4 +1,4 @@
-"""The contract of a platform: what it can do, how it is read, and how it is sent to."""
+"""The contract of a platform: its capabilities, and how the gateway reads from it and sends to it."""
 
 from __future__ import annotations
 
@@ -26,87 +26,87 @@ from holdfast.records import dataclass
 from .pace import Rate
 
 _ARRIVES_WITHIN = 2_000
-"""Milliseconds after which a request that was let go of is there, or never will be."""
+"""Milliseconds after which an abandoned request has either arrived or never will."""
 
 
 class Ack(StrEnum):
-    """When a platform considers what it gave us as received."""
+    """When a platform considers a message as received by the gateway."""
 
     OFFSET = "offset"
-    """With the next read, whose position names what is kept."""
+    """With the next read: its position says which messages are committed."""
     ANSWER = "answer"
-    """With our answer to each delivery of it (a webhook, a socket frame)."""
+    """With the gateway's answer to each message (a webhook, a socket frame)."""
 
 
 class Idempotency(StrEnum):
-    """Whether a send repeated with the same key shows once."""
+    """Whether the platform shows a message once if it is sent again with the same key."""
 
     NONE = "none"
     WINDOW = "window"
-    """For a while after the first."""
+    """It does for a limited time after the first send."""
     STRONG = "strong"
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a platform can do; the rules of delivery, and what people are promised, follow from it."""
+    """What a platform can do. The rules of delivery and the guarantees follow from it."""
 
     ack: Ack
     idempotency: Idempotency = Idempotency.NONE
     repeat_within: int = 0
-    """For `WINDOW`: milliseconds after the first send in which a repeat shows once."""
+    """For `WINDOW`: for so many milliseconds after the first send, a repeat shows once."""
     reconcile: bool = False
-    """It can be asked whether a message of ours is there."""
+    """The gateway can ask it whether a message has arrived."""
     edit: bool = False
     threads: bool = False
     buttons: bool = False
     cards: bool = False
-    """It shows by itself how each question stands: nothing has to be edited when one is closed."""
+    """It shows the state of each question by itself: the gateway edits nothing when one is closed."""
     longest: int = 4096
     """Characters one message may have."""
     typing: float = 0.0
-    """Seconds after which a sign of typing is given again; 0 when there is none. It has to fade by itself,
-    because after a crash nobody takes it away."""
+    """Seconds after which the gateway repeats the sign of typing; 0 if there is none. The sign has to end by
+    itself, because after a crash the gateway cannot remove it."""
     drafts: bool = False
-    """It shows unfinished text beside the messages, as it grows; nothing of that stays."""
+    """It shows unfinished text beside the messages as it grows, and keeps none of it."""
     notices: bool = False
-    """It shows beside the messages that work goes on; elsewhere that is a message, edited with `edit`."""
+    """It shows progress beside the messages. Without this, progress is a message, edited with `edit`."""
     show_every: float = 3.0
-    """Seconds between two things shown in one chat: these share the platform's limits with messages."""
+    """Seconds between two updates of progress in one chat: they share the platform's limits with messages."""
     catch_up: int | None = 0
-    """Milliseconds for which it keeps what people write while nobody reads: None for good, 0 not at all."""
+    """Milliseconds for which it keeps messages that the gateway has not read: None for good, 0 not at all."""
     attachments: int = 0
-    """Bytes that a file may have which people send us; 0 when none can come."""
+    """The most bytes of a file from a person; 0 if the gateway takes no files."""
     files: int = 0
-    """Bytes that a file may have which we send; 0 when none can go. A part has one at most."""
+    """The most bytes of a file to a person; 0 if it takes none. A part has at most one file."""
     each_chat: Rate | None = None
-    """How much may be said in one chat; None when there is no such limit."""
+    """The rate of messages in one chat; None without a limit."""
     all_chats: Rate | None = None
-    """And in all of them together."""
+    """The rate of messages in all chats together; None without a limit."""
     own_chat: str = ""
-    """The name of the chat where one person alone is reached, with `{person}` for their id; a name without it
-    is always there. Empty when it does not follow from who they are. Owners are asked there for consent."""
+    """The name of a person's direct chat, with `{person}` for their id. A name without `{person}` is one chat
+    that always exists. Empty if the name does not follow from the id. Owners get approvals there."""
     newcomers: bool = False
-    """Anybody can write to it: who is not let in is told, there, how to ask for that."""
+    """Any person can write to it, so the gateway tells a new person there how to ask to be let in."""
 
     @property
     def shows(self) -> bool:
-        """Whether anything of work in progress can be shown beside the messages."""
+        """Whether it can show any progress beside the messages."""
         return self.typing > 0 or self.drafts or self.notices
 
     def settling(self, age: int | None) -> Settling:
-        """How a send of unknown outcome is settled, `age` milliseconds after it was first tried.
+        """How to settle a send whose outcome is unknown, `age` milliseconds after its first try.
 
-        None when nobody knows how old the key is (the machine was started since).
+        None if the age of the key is not known, because the machine has restarted since.
         """
         if self.reconcile:
             return Settling.ASK
         return Settling.REPEAT_WITH_KEY if self.key_lasts(age) > 0 else Settling.RESEND_MARKED
 
     def key_lasts(self, age: int | None) -> float:
-        """For how many milliseconds from now a repeat may be on its way and still show once.
+        """The milliseconds from now within which a repeat still shows once.
 
-        What we let go of then may arrive a little later, and still in time.
+        The margin covers a request that is abandoned and arrives a little later.
         """
         if self.idempotency is Idempotency.STRONG:
             return inf
@@ -117,7 +117,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A person's message, command or button press, as the platform brought it."""
+    """A person's message, command or button press, as the platform delivered it."""
 
     event_id: str
     origin: Origin
@@ -126,14 +126,14 @@ class Arrival:
     sent_at: int | None = None
     attachments: tuple[Attachment, ...] = ()
     pressed: QuestionId | None = None
-    """The question whose button this is."""
+    """The question that the pressed button belongs to."""
     replies_to: str | None = None
-    """The id of the message that this is a reply to, as `Sent` names our own."""
+    """The id of the gateway's message that this replies to, as in `Sent`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A message its sender changed, or (without text) took back."""
+    """A message that its sender changed, or took back (without text)."""
 
     event_id: str
     place: Place
@@ -144,7 +144,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """What one read brought, in the platform's order, and the read position it reaches."""
+    """The result of one read, in the platform's order, and the read position after it."""
 
     events: tuple[Arrival | Revision | SetAside, ...]
     cursor: Cursor | None = None
@@ -152,31 +152,31 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """What is to be seen of a run beside the messages now; without anything, that it is over."""
+    """The progress of a run, shown beside the messages; empty when the run is over."""
 
     by: Fence
-    """Who shows it: an older generation never shows anything over a newer one."""
+    """The run that shows it: an older generation never replaces what a newer one shows."""
     typing: bool = False
     draft: str = ""
-    """All the model has written of its reply so far."""
+    """The whole text of the unfinished reply."""
     notice: str = ""
-    """That it goes on, since when and with what."""
+    """A line that says what the agent works on, and since when."""
 
 
 class PlatformDown(Exception):
-    """The platform cannot be reached just now; trying again later may help."""
+    """The gateway cannot reach the platform at the moment; a later try may succeed."""
 
     def __init__(self, words: str, retry_after: float | None = None) -> None:
         super().__init__(words)
         self.retry_after = retry_after
-        """Seconds the platform asked us to wait, if it did."""
+        """Seconds that the platform asked to wait, if it did."""
 
 
 class Platform(Protocol):
-    """One account on one place where people are.
+    """One account on one service that people write on.
 
-    Reading: `receive` gives what came after a cursor and forgets nothing until `confirm`, which is called
-    only once the batch is committed. Sending: one try, and an honest word about it.
+    Reading: `receive` returns what came after a cursor and drops nothing until `confirm`; the gateway calls
+    `confirm` only once the batch is committed. Sending: one try, and a result that says what is known of it.
     """
 
     @property
@@ -190,11 +190,11 @@ class Platform(Protocol):
 
     @property
     def cursor(self) -> str | None:
-        """The name of its read position in the ledger; None if it has none."""
+        """The name of its read position in the ledger; None without one."""
         ...
 
     async def connect(self) -> None:
-        """Be ready to receive and send, or raise `PlatformDown`."""
+        """Get ready to receive and send, or raise `PlatformDown`."""
         ...
 
     async def receive(self, after: str | None) -> Incoming:
@@ -202,44 +202,44 @@ class Platform(Protocol):
         ...
 
     async def confirm(self, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
-        """The batch is committed: tell the platform, as far as it wants to be told."""
+        """The batch is committed: confirm it to the platform, if the platform needs that."""
         ...
 
     async def send(self, delivery: Delivery) -> SendResult:
-        """Try once, with `delivery.key`, and say what is known: taken, not taken, refused, or lost."""
+        """Try once, with `delivery.key`, and return what is known: sent, not sent, refused, or lost."""
         ...
 
     async def find(self, delivery: Delivery) -> Sent | bool | None:
-        """Whether this part is there, with its id if that is known; None when nobody can tell.
+        """Whether this part has arrived, with its id if known; None if the platform cannot tell.
 
-        Asked only with `reconcile`.
+        Called only with `reconcile`.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of the connection; nothing is owed to it any more."""
+        """Close the connection; the gateway sends nothing more through it."""
         ...
 
 
 class Shows(Protocol):
-    """What a platform also is whose capabilities speak of `typing`, `drafts`, `notices` or `edit`.
+    """The second protocol of a platform with `typing`, `drafts`, `notices` or `edit`.
 
-    All of it is for eyes only: some of it is lost, and none of it counts as a delivery. It shares the limits
-    of the platform with sends and gives way to them: what cannot be shown at once is left out, not put in
-    line. A platform that cannot be reached raises `PlatformDown`, with the seconds it asked for.
+    It only shows progress: some of it is lost, and none of it counts as a delivery. It shares the limits of
+    the platform with sends, and sends come first: progress that cannot be shown at once is left out, not
+    queued. It raises `PlatformDown` if it cannot reach the platform, with the seconds to wait, if any.
     """
 
     async def show(self, chat: ChatAddress, working: Working) -> bool:
-        """Show this of a run beside the messages, or, if there is nothing in it, take away what was shown.
+        """Show the progress of a run beside the messages; an empty `working` removes it.
 
-        False when this chat, unlike others there, has no room for a draft.
+        False if this chat, unlike others, cannot show a draft.
         """
         ...
 
     async def edit(self, chat: ChatAddress, message_id: str, text: str, in_line: bool = False) -> bool:
-        """Let a message of ours read so. True also when it is gone; False when that was not possible now.
+        """Change the text of a sent message. True also if it is gone; False if it was not possible now.
 
-        With `in_line` it takes its place among the sends and waits for it a little: these are last words, and
-        a send comes right behind them.
+        With `in_line` the edit queues with the sends and waits a little: it is the last edit of a message,
+        and a send follows it.
         """
         ...

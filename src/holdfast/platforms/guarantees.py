@@ -1,4 +1,4 @@
-"""What people are promised on a platform, and what not, in words: all of it follows from its capabilities."""
+"""The guarantees of a platform in words. All of them follow from its capabilities."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .pace import Rate
 _UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"))
 _SIZES = ((1_000_000, "MB"), (1_000, "kB"))
 LONG_AFTER = 10**15
-"""An age that every key has reached."""
+"""Milliseconds: an age after which every key has expired."""
 
 
 class Holds(StrEnum):
-    """How far a promise goes."""
+    """Whether a guarantee holds."""
 
     YES = "yes"
     PARTLY = "partly"
-    """With a limit that the words name."""
+    """It holds with a limit that the words name."""
     NO = "no"
 
 
 class About(StrEnum):
-    """What a promise is about; each platform is asked about every one of them, in this order."""
+    """The subjects of the guarantees. Each platform has one for each subject, in this order."""
 
     TAKEN = "taken"
     TAKEN_ONCE = "taken once"
@@ -46,7 +46,7 @@ class About(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """One promise, or that there is none."""
+    """One guarantee, or the statement that there is none."""
 
     about: About
     holds: Holds
@@ -54,29 +54,30 @@ class Guarantee:
 
 
 def guarantees(can: Capabilities) -> tuple[Guarantee, ...]:
-    """Everything that is promised on a platform that can do this, and everything that is not."""
+    """All guarantees of a platform with these capabilities, also those that it does not give."""
     return (
         _taken(can),
         Guarantee(
             About.TAKEN_ONCE,
             Holds.YES,
-            "What the platform brings twice is taken once, also when a restart lies between.",
+            "The gateway takes a message once, even if the platform delivers it twice, before and after a "
+            "restart.",
         ),
         _while_down(can),
         Guarantee(
             About.DELIVERED,
             Holds.YES,
-            "A reply is owed in the commit that ends its turn. It is sent until the platform takes it or "
-            "refuses it, for retry.age (24 hours), also over restarts; that something could not be sent is "
-            "said in its place, if the chat can be reached at all.",
+            "The commit that ends a turn puts its reply into the outbox. The gateway tries to send it until "
+            "the platform takes or refuses it, for retry.age (24 hours), also after restarts. If it cannot "
+            "send the reply, it says so in its place, if it can reach the chat at all.",
         ),
         _delivered_once(can),
         Guarantee(
             About.IN_ORDER,
             Holds.PARTLY,
-            "What a chat is owed is sent in its order, and nothing comes between the parts of a reply. A "
-            "part that fails for retry.aside (20 minutes) while other sends succeed steps aside: a line "
-            "takes its place, what follows goes on, and when it arrives it is marked as late.",
+            "The gateway sends the messages of a chat in order, and nothing comes between the parts of a "
+            "reply. A part may fail for retry.aside (20 minutes) while other sends succeed: then the gateway "
+            "sends a line in its place and goes on. When that part arrives later, it is marked as late.",
         ),
         _topics(can),
         _buttons(can),
@@ -84,7 +85,7 @@ def guarantees(can: Capabilities) -> tuple[Guarantee, ...]:
         Guarantee(
             About.LONG,
             Holds.YES,
-            f"A message holds {can.longest:,} characters; a longer reply comes in several, in order.",
+            f"A message holds {can.longest:,} characters; a longer reply goes out in several, in order.",
         ),
         _pace(can),
         _files_in(can.attachments),
@@ -95,47 +96,49 @@ def guarantees(can: Capabilities) -> tuple[Guarantee, ...]:
 
 def _taken(can: Capabilities) -> Guarantee:
     if can.ack is Ack.OFFSET:
-        again = "one that was read before a crash and not committed is read again."
+        again = "if a crash comes before the commit, the message is read again."
     else:
-        again = "one that was not gets no answer, so whoever delivered it knows that it was not taken."
+        again = "one that is not committed gets no answer, so its sender knows that it was not taken."
     return Guarantee(
-        About.TAKEN, Holds.YES, f"A message is confirmed only once it is committed to disk; {again}"
+        About.TAKEN, Holds.YES, f"The gateway confirms a message only once it is committed to disk; {again}"
     )
 
 
 def _while_down(can: Capabilities) -> Guarantee:
-    later = "What was written longer ago than queue.backlog is offered, not begun with."
+    later = "The gateway offers to answer messages older than queue.backlog, and waits for a yes."
     if can.catch_up is None:
-        words = f"What people write while the gateway is down is kept by the platform and fetched. {later}"
+        words = (
+            f"The platform keeps what people write while the gateway is down; the gateway fetches it. {later}"
+        )
         return Guarantee(About.WHILE_DOWN, Holds.YES, words)
     if can.catch_up == 0:
         words = "What people write while the gateway is down does not reach it later."
         return Guarantee(About.WHILE_DOWN, Holds.NO, words)
     words = (
-        f"What people write while the gateway is down is kept by the platform for {_time(can.catch_up)} and "
-        f"fetched; what it has kept for longer is lost, and nobody can tell. {later}"
+        f"The platform keeps what people write while the gateway is down, for {_time(can.catch_up)}; the "
+        f"gateway fetches it. Older messages are lost, and the gateway cannot notice that. {later}"
     )
     return Guarantee(About.WHILE_DOWN, Holds.PARTLY, words)
 
 
 def _delivered_once(can: Capabilities) -> Guarantee:
-    """What becomes of a send whose outcome nobody knows, by the very rule that settles it."""
-    cut = "When nobody knows whether a send arrived (a crash, a lost answer, an error of the server)"
+    """How a send with an unknown outcome is settled, from the same rule that settles it."""
+    cut = "If it is unknown whether a send arrived (a crash, a lost answer, an error of the server)"
     marked = (
-        "it is sent again, visibly marked as possibly repeated: it may be seen more than once, never "
-        "unmarked. It is repeated retry.repeats times (8) at most, spread over retry.age, and at once when "
-        "another send of the account succeeds."
+        "the gateway sends it again, visibly marked as possibly repeated: people may see it more than once, "
+        "never without the mark. It repeats it retry.repeats times (8) at most, spread over retry.age, and "
+        "at once when another send of the account succeeds."
     )
     at_first, later = can.settling(0), can.settling(LONG_AFTER)
     if at_first is Settling.ASK:
         words = (
-            f"{cut}, the platform is asked, and it is sent again only if it is not there. Where the platform "
-            f"cannot tell, {marked}"
+            f"{cut}, the gateway asks the platform, and sends it again only if it is not there. If the "
+            f"platform cannot tell, {marked}"
         )
         return Guarantee(About.DELIVERED_ONCE, Holds.YES, words)
     if at_first is Settling.RESEND_MARKED:
         return Guarantee(About.DELIVERED_ONCE, Holds.PARTLY, f"{cut}, {marked}")
-    known = f"{cut}, it is sent again with the same key, by which the platform shows it once"
+    known = f"{cut}, the gateway sends it again with the same key, and the platform shows it once"
     if later is Settling.REPEAT_WITH_KEY:
         return Guarantee(About.DELIVERED_ONCE, Holds.YES, f"{known}.")
     words = f"{known} within {_time(can.repeat_within)} of the first try; after that {marked}"
@@ -144,17 +147,17 @@ def _delivered_once(can: Capabilities) -> Guarantee:
 
 def _topics(can: Capabilities) -> Guarantee:
     if not can.threads:
-        return Guarantee(About.TOPICS, Holds.NO, "It has no topics, or none that are told apart.")
+        return Guarantee(About.TOPICS, Holds.NO, "It has no topics, or the gateway does not tell them apart.")
     words = (
-        "A topic is a conversation of its own. A reply goes to the topic its question came from, also after "
-        "a crash and when it is sent again."
+        "A topic is a conversation of its own. A reply goes to the topic of its message, also after a crash "
+        "and when it is sent again."
     )
     return Guarantee(About.TOPICS, Holds.YES, words)
 
 
 def _buttons(can: Capabilities) -> Guarantee:
     if not can.buttons:
-        words = "Questions have no buttons; they are answered by number or in words, also after a restart."
+        words = "Questions have no buttons; people answer by number or in words, also after a restart."
         return Guarantee(About.BUTTONS, Holds.NO, words)
     words = "A question's buttons still work after a restart, once, as long as it is open."
     return Guarantee(About.BUTTONS, Holds.YES, words)
@@ -162,13 +165,15 @@ def _buttons(can: Capabilities) -> Guarantee:
 
 def _working(can: Capabilities) -> Guarantee:
     seen = [
-        *(["that it types"] if can.typing > 0 else []),
+        *(["that the agent types"] if can.typing > 0 else []),
         *(["the reply as it grows"] if can.drafts else []),
         *(["that work goes on, beside the messages"] if can.notices else []),
         *(["that work goes on, in one message that is edited"] if can.edit and not can.notices else []),
         *(["that work goes on, in one message"] if not can.edit and not can.notices else []),
     ]
-    words = f"Seen of work in progress: {'; '.join(seen)}. Of this some may be lost; the reply itself is not."
+    words = (
+        f"People see work in progress: {'; '.join(seen)}. Some of this may be lost; the reply itself is not."
+    )
     return Guarantee(About.WORKING, Holds.PARTLY, words)
 
 
@@ -178,40 +183,42 @@ def _pace(can: Capabilities) -> Guarantee:
         *([f"{_rate(can.all_chats)} in all"] if can.all_chats else []),
     ]
     if not rates:
-        words = "No limits of the platform are known. If it asks to wait, that is kept, also over a restart."
+        words = (
+            "The platform has no known limits. If it asks to wait, the gateway waits, also after a restart."
+        )
         return Guarantee(About.PACE, Holds.YES, words)
     words = (
-        f"The platform takes at most {' and '.join(rates)}: more waits in line, and none is dropped. If it "
-        "asks to wait longer, that is kept, also over a restart."
+        f"The platform takes at most {' and '.join(rates)}: further messages wait in line, and none is "
+        "dropped. If it asks to wait longer, the gateway waits, also after a restart."
     )
     return Guarantee(About.PACE, Holds.PARTLY, words)
 
 
 def _files_in(most: int) -> Guarantee:
     if not most:
-        return Guarantee(About.FILES_IN, Holds.NO, "Files that people send are not taken.")
-    words = f"Files of up to {_size(most)} are kept before the message they came with is confirmed."
+        return Guarantee(About.FILES_IN, Holds.NO, "The gateway does not take files from people.")
+    words = f"The gateway stores files of up to {_size(most)} before it confirms the message they came with."
     return Guarantee(About.FILES_IN, Holds.PARTLY, words)
 
 
 def _files_out(most: int) -> Guarantee:
-    instead = "a line says that there is one and how whoever runs the gateway gets it"
+    instead = "a line says that there is a file and how the operator gets it"
     if not most:
-        return Guarantee(About.FILES_OUT, Holds.NO, f"No file is sent to people: {instead}.")
+        return Guarantee(About.FILES_OUT, Holds.NO, f"The gateway sends no files to people: {instead}.")
     words = (
-        f"A file of up to {_size(most)} is owed in the commit that settles the call that sends it, as it was "
-        f"then, and is delivered like a reply. For one that is larger or refused, {instead}."
+        f"The commit that settles the call puts a file of up to {_size(most)} into the outbox, as it was "
+        f"then; the gateway delivers it like a reply. If it is larger or refused, {instead}."
     )
     return Guarantee(About.FILES_OUT, Holds.PARTLY, words)
 
 
 def _newcomers(can: Capabilities) -> Guarantee:
     if not can.newcomers:
-        words = "Who is not let in gets no answer; nothing of what they write is kept."
+        words = "A person who is not let in gets no answer; the gateway keeps nothing that they write."
         return Guarantee(About.NEWCOMERS, Holds.NO, words)
     words = (
-        "Who is not let in gets a code that the owner can approve, unless [pairing] says otherwise; in a "
-        "group, nothing. What they wrote before that is not kept, and they are told so."
+        "A person who is not let in gets a code that the owner can approve, unless [pairing] says otherwise; "
+        "in a group they get no answer. The gateway does not keep what they wrote before, and tells them so."
     )
     return Guarantee(About.NEWCOMERS, Holds.YES, words)
 

@@ -1,4 +1,4 @@
-"""How fast one account may speak: sends and what is only for eyes share it, and sends come first."""
+"""The rate limits of one account. Sends and shown progress share them, and sends come first."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from holdfast.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many at once, and as many again every so many seconds."""
+    """At most `most` messages at once, and `most` more every `per` seconds."""
 
     most: int
     per: float = 1.0
 
 
 class Pace:
-    """The limits of one account, in each chat and in all of them.
+    """The limits of one account, in each chat and in all chats together.
 
-    A send takes its place in line and is told how long to wait. Something to be seen goes only if a send that
-    came right after it would not have to wait: it is left out otherwise, never put in line.
+    A send takes a place in line and learns how long to wait. Progress is shown only if a send right after it
+    would not have to wait; otherwise it is left out, never queued.
     """
 
     def __init__(self, monotonic: Callable[[], float], chat: Rate, account: Rate) -> None:
@@ -33,8 +33,8 @@ class Pace:
     def to_send(self, chat: ChatAddress, within: float = inf) -> float:
         """Take a place for a send; returns the seconds to wait before it.
 
-        A place further away than `within` is not taken: the sender comes back later and asks again. A place
-        that it kept and did not use would make everybody wait longer, at every try, and in the end for ever.
+        If the place is further away than `within`, the send does not take it and asks again later. A place
+        that is taken and not used would make all others wait longer, with every try.
         """
         now = self._monotonic()
         buckets = self._buckets(chat, now)
@@ -45,7 +45,7 @@ class Pace:
         return wait
 
     def may_show(self, chat: ChatAddress) -> bool:
-        """Whether something may be shown right now; takes its place if so."""
+        """Whether progress may be shown right now; takes a place if so."""
         now = self._monotonic()
         buckets = self._buckets(chat, now)
         if any(bucket.left(now) < 2 for bucket in buckets):
@@ -55,19 +55,19 @@ class Pace:
         return True
 
     def wait(self, chat: ChatAddress, seconds: float) -> None:
-        """The platform said so: nothing goes to this chat before."""
+        """Send nothing to this chat for so many seconds: the platform asked for it."""
         now = self._monotonic()
         self._buckets(chat, now)[0].empty_until(now + seconds)
 
     def _buckets(self, chat: ChatAddress, now: float) -> tuple[_Bucket, _Bucket]:
         if len(self._chats) > _MOST_CHATS:
-            # One that is full again is as good as new.
+            # A full bucket is the same as a new one.
             self._chats = {name: one for name, one in self._chats.items() if not one.is_full(now)}
         return self._chats.setdefault(chat, _Bucket(self._chat, now)), self._account
 
 
 class _Bucket:
-    """What is left of a rate; below nothing, so many wait in line."""
+    """The places left of a rate; below zero, so many sends wait in line."""
 
     def __init__(self, rate: Rate, now: float) -> None:
         self._rate = rate
@@ -75,13 +75,13 @@ class _Bucket:
         self._at = now
 
     def left(self, now: float) -> float:
-        """What could go at once."""
+        """How many sends could go at once."""
         refilled = self._left + max(0.0, now - self._at) * self._speed
         self._left, self._at = min(float(self._rate.most), refilled), max(now, self._at)
         return self._left
 
     def wait(self, now: float) -> float:
-        """The seconds until the next one that is taken is there."""
+        """The seconds until the next place."""
         missing = max(0.0, 1 - self.left(now))
         return max(0.0, self._at - now + missing / self._speed)
 

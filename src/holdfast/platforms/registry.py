@@ -1,4 +1,4 @@
-"""The platforms there are: those that come with Holdfast, and what others add by an entry point."""
+"""The platforms on this machine: those of Holdfast, and those of other packages by entry points."""
 
 from __future__ import annotations
 
@@ -15,36 +15,35 @@ from .base import Capabilities, Platform
 from .web import WebChat
 
 GROUP = "holdfast.platforms"
-"""The group of entry points by which other packages offer platforms."""
+"""The group of entry points for platforms of other packages."""
 
 
 class PlatformOffer(Protocol):
-    """What such an entry point names: the platform's capabilities, and a way to make one for a home."""
+    """The object that an entry point names: it has the platform's capabilities, and makes one for a home."""
 
     @property
     def capabilities(self) -> Capabilities: ...
 
     def __call__(self, home: Path, table: Mapping[str, object]) -> Platform:
-        """One for this home, by its table of `holdfast.toml`; connects to nothing yet.
+        """A platform for this home, from its table in `holdfast.toml`; it does not connect yet.
 
-        What it does not know in there, or cannot take, it refuses: `BadConfig` with key, value and what is
-        allowed.
+        It refuses an unknown key or a wrong value: `BadConfig` with the key, the value and what is allowed.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A platform by its name, and what it can do."""
+    """A platform with its name and its capabilities."""
 
     name: str
     capabilities: Capabilities
     come_from: str = DISTRIBUTION
-    """The package that brings it."""
+    """The package it comes from."""
 
 
 def known(offered: Iterable[EntryPoint] | None = None) -> tuple[Known, ...]:
-    """Every platform there is on this machine. Raises `Unusable` for an offer that cannot be read."""
+    """Every platform on this machine; raises `Unusable` for an entry point that cannot be loaded."""
     return (
         Known("web", WebChat().capabilities),
         *_telegram(),
@@ -53,16 +52,16 @@ def known(offered: Iterable[EntryPoint] | None = None) -> tuple[Known, ...]:
 
 
 def _telegram() -> Iterator[Known]:
-    """Only where its library is, which takes longer to be imported than all of ours."""
+    """Telegram, if its library is installed. Its import is slow, so only this function does it."""
     if missing_extra("telegram") is not None:
         return
-    from .telegram.adapter import capabilities  # noqa: PLC0415 - as said
+    from .telegram.adapter import capabilities  # noqa: PLC0415 - slow, as said
 
     yield Known("telegram", capabilities())
 
 
 def offer(name: str, offered: Iterable[EntryPoint] | None = None) -> PlatformOffer:
-    """What another package offers under this name; raises `Unusable` when there is nothing good."""
+    """Another package's platform with this name; raises `Unusable` if there is none that works."""
     for point in _points(offered):
         if point.name == name:
             return _loaded(point)
@@ -73,14 +72,14 @@ def offer(name: str, offered: Iterable[EntryPoint] | None = None) -> PlatformOff
 def made(
     name: str, home: Path, table: Mapping[str, object], offered: Iterable[EntryPoint] | None = None
 ) -> Platform:
-    """The platform that is offered under this name, with what its table says; raises `Unusable`."""
+    """Another package's platform with this name, made from its table; raises `Unusable`."""
     found = offer(name, offered)
     try:
         return found(home, table)
     except Unusable:
         raise
-    except Exception as error:  # noqa: BLE001 - the boundary to another's package
-        # By its name alone: the table may hold what nobody else shall read.
+    except Exception as error:  # noqa: BLE001 - the boundary to another package
+        # Only the kind of the error: its text may quote the table, which may hold secrets.
         kind = type(error).__name__
         raise Unusable(f"the platform {name!r} cannot be made with its [platforms.{name}]: {kind}") from None
 

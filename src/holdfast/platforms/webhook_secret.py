@@ -1,4 +1,4 @@
-"""What proves to a webhook that a request comes from Telegram; by itself, since it needs no library."""
+"""The secret by which a webhook knows Telegram's requests; a module of its own, without any library."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import hashlib
 
 
 def webhook_secret(token: str) -> str:
-    """Made from the bot's token: Telegram is told it with every start, so that it is kept nowhere."""
+    """The secret, made from the bot's token. Telegram gets it at every start, so no file keeps it."""
     return hashlib.sha256(f"holdfast webhook {token}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The page and the API behind it: what listens for people in a gateway's process."""
+"""The page and its HTTP API: the part of a gateway's process that people connect to."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["open_page"]
 
 
 async def open_page(inside: RunningGateway) -> Open:
-    """Listen where the settings say; raises `BadConfig` when that cannot be."""
-    from .server import open_website  # noqa: PLC0415 - the ledger is locked and read before this is waited for
+    """Listen at the configured address; raises `BadConfig` when that is not possible."""
+    from .server import open_website  # noqa: PLC0415 - the gateway locks and reads the ledger first
 
     return await open_website(inside)

@@ -1,4 +1,4 @@
-"""python -m holdfast.web HOME    one gateway in this very process, for whoever supervises it."""
+"""python -m holdfast.web HOME    runs one gateway in this process; a supervisor starts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The applications: every way in its table; for people with the page and the guard before all of it."""
+"""The two applications: one for browsers and programs on the port, one on the socket in the home."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from .routes.operator import OperatorRoutes
 from .routes.route import ApiRoute
 from .security import SIGNED_IN, HostNames, Proofs, SecurityChecks, bearer, check_framing
 
-_WANTS_TOKEN = "this socket wants the token of its home, as the HTTP API does: Authorization: Bearer TOKEN"
+_WANTS_TOKEN = "this socket needs the token of its home, as the HTTP API does: Authorization: Bearer TOKEN"
 
 
 def api(inside: RunningGateway, streams: Streams) -> tuple[ApiRoute, ...]:
-    """Everything the API can do, and its description."""
-    ways = (
+    """All routes of the API, with the one that describes them."""
+    routes = (
         *health(inside),
         *ChatRoutes(inside, streams).table(),
         *OperatorRoutes(inside, streams).table(),
@@ -46,56 +46,59 @@ def api(inside: RunningGateway, streams: Streams) -> tuple[ApiRoute, ...]:
         ),
     )
     described = ApiRoute(
-        "GET", "/openapi.json", "This description.", handler=Description(ways), answer="Object"
+        "GET", "/openapi.json", "This description.", handler=Description(routes), answer="Object"
     )
-    return (*ways, described)
+    return (*routes, described)
 
 
-def for_people(ways: Iterable[ApiRoute], sign_in: SignIn, names: HostNames, proofs: Proofs) -> ASGIApp:
-    """The page and the API, for browsers that are signed in and programs that have the token."""
-    app = _routed(*ways, *doors(LoginRoutes(sign_in, proofs), Assets()))
+def page_application(
+    routes: Iterable[ApiRoute], sign_in: SignIn, names: HostNames, proofs: Proofs
+) -> ASGIApp:
+    """The page and the API, for signed-in browsers and for programs that have the token."""
+    app = _routed(*routes, *page_routes(LoginRoutes(sign_in, proofs), Assets()))
     return SecurityChecks(app, sign_in, names, proofs)
 
 
-def at_home(ways: Iterable[ApiRoute], verbs: Mapping[str, Operation], sign_in: SignIn) -> ASGIApp:
-    """The same API on the home's socket, and everything that can be asked by name, for the token's holder."""
-    app = _routed(*ways, *(ApiRoute("POST", f"/local/{name}", name, verb) for name, verb in verbs.items()))
+def home_application(routes: Iterable[ApiRoute], verbs: Mapping[str, Operation], sign_in: SignIn) -> ASGIApp:
+    """The same API and every verb by its name, on the home's socket, for programs that have the token."""
+    app = _routed(*routes, *(ApiRoute("POST", f"/local/{name}", name, verb) for name, verb in verbs.items()))
 
-    async def holders(scope: Scope, receive: Receive, send: Send) -> None:
+    async def with_token(scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         token = bearer(headers) or ""
 
-        def is_holder() -> bool:
+        def has_token() -> bool:
             return sign_in.is_token(token)
 
         try:
             check_framing(headers)
-            if not is_holder():
+            if not has_token():
                 raise HttpError("not_signed_in", _WANTS_TOKEN)
         except HttpError as fault:
             await answer_to(fault)(scope, receive, send)
             return
-        await app({**scope, SIGNED_IN: is_holder}, receive, send)
+        await app({**scope, SIGNED_IN: has_token}, receive, send)
 
-    return holders
+    return with_token
 
 
-def _routed(*ways: ApiRoute) -> ASGIApp:
-    return Starlette(routes=[way.route() for way in ways], exception_handlers={HTTPException: _unrouted})
+def _routed(*routes: ApiRoute) -> ASGIApp:
+    return Starlette(routes=[one.route() for one in routes], exception_handlers={HTTPException: _unrouted})
 
 
 def health(inside: RunningGateway) -> tuple[ApiRoute, ...]:
     async def healthz(_: Json) -> Json:
         if silence := inside.silence():
             raise HttpError(
-                "try_again", f"the ledger has kept nothing for {silence:.0f} s: no room, or its writer hangs"
+                "try_again",
+                f"the ledger has stored nothing for {silence:.0f} s: the disk is full or its writer hangs",
             )
         return {"state": inside.state().value}
 
     async def readyz(_: Json) -> Json:
         state = inside.state().value
         if not inside.is_ready():
-            doing = "looking at what the last run left" if state == RunState.RUNNING else state
+            doing = "still recovering interrupted work" if state == RunState.RUNNING else state
             raise HttpError("try_again", f"the gateway is {doing}", {"Retry-After": "1"})
         return {"state": state}
 
@@ -103,7 +106,7 @@ def health(inside: RunningGateway) -> tuple[ApiRoute, ...]:
         ApiRoute(
             "GET",
             "/healthz",
-            "The process lives, its loop turns and its ledger keeps what is written.",
+            "The process is alive, its event loop runs and its ledger stores what is written.",
             Operation({}, healthz),
             answer="State",
             is_open=True,
@@ -111,7 +114,7 @@ def health(inside: RunningGateway) -> tuple[ApiRoute, ...]:
         ApiRoute(
             "GET",
             "/readyz",
-            "Turns are begun: not so before recovery has decided, nor while it drains.",
+            "The gateway starts turns. It does not before recovery has decided, nor while it drains.",
             Operation({}, readyz),
             answer="State",
             is_open=True,
@@ -119,12 +122,12 @@ def health(inside: RunningGateway) -> tuple[ApiRoute, ...]:
     )
 
 
-def doors(entering: LoginRoutes, files: Assets) -> tuple[ApiRoute, ...]:
-    """What browsers open; not part of the API."""
+def page_routes(login: LoginRoutes, files: Assets) -> tuple[ApiRoute, ...]:
+    """The routes that browsers open. They are not part of the API."""
     return (
         ApiRoute("GET", "/login", "Sign in.", handler=files),
-        ApiRoute("POST", "/login", "Sign in.", handler=entering.enter),
-        ApiRoute("POST", "/logout", "Sign out.", handler=entering.leave),
+        ApiRoute("POST", "/login", "Sign in.", handler=login.enter),
+        ApiRoute("POST", "/logout", "Sign out.", handler=login.leave),
         ApiRoute("GET", "/", "The chat.", handler=files),
         ApiRoute("GET", "/{file}", "A file of the page.", handler=files),
     )
@@ -134,5 +137,5 @@ async def _unrouted(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, HTTPException)
     if fault.status_code == 405:
         allowed = dict(fault.headers or {})
-        return answer_to(HttpError("not_allowed", f"{request.method} is not for this path", allowed))
+        return answer_to(HttpError("not_allowed", f"this path does not take {request.method}", allowed))
     return answer_to(HttpError("not_found", "there is no such path"))

@@ -1,4 +1,4 @@
-"""The files of the page: small, few, kept in memory with their hash and their compressed form."""
+"""The files of the page, kept in memory with their hash and their compressed form."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _TYPES = {
     ".webmanifest": "application/manifest+json",
 }
 _NAME = re.compile(r"[a-z][a-z0-9.-]{0,60}")
-_WORTH_IT = 600
-"""Bytes below which compressing saves nothing."""
+_COMPRESS_FROM = 600
+"""Below so many bytes, compression saves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Asset:
 
 
 class Assets:
-    """Gives the files of one folder by the path they are asked for under; no other file can be named."""
+    """Serves the files of one folder. A path cannot name any other file."""
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
@@ -56,7 +56,7 @@ class Assets:
         return self.answer(request, found)
 
     def page(self, request: Request, name: str, status: int) -> Response:
-        """A page that is the answer to something else."""
+        """A page as the answer to another request, with this status."""
         found = self._found(name)
         assert found is not None
         return self.answer(request, found, status)
@@ -85,5 +85,5 @@ class Assets:
 
 def _read(path: Path, stamp: int) -> Asset:
     plain = path.read_bytes()
-    packed = gzip.compress(plain, 9, mtime=0) if len(plain) >= _WORTH_IT else plain
+    packed = gzip.compress(plain, 9, mtime=0) if len(plain) >= _COMPRESS_FROM else plain
     return Asset(stamp, _TYPES[path.suffix], plain, packed, f'"{hashlib.sha256(plain).hexdigest()[:32]}"')

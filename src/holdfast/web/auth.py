@@ -20,15 +20,15 @@ from holdfast.store.sqlite.home_lock import sync_folder
 from .sign_ins import BrowserSecrets, Signed, SignIns, marked
 
 CODE_LASTS = 15 * MINUTE
-_SHORTEST = 16
-"""Characters a token has at the least: an emptied file lets nobody in."""
+_LEAST_CHARACTERS = 16
+"""The least characters of a token: with an empty file, no sign-in succeeds."""
 _MOST_CODES = 100
-_FAILURES = 10
-_WITHIN = MINUTE // SECOND
+_MOST_FAILURES = 10
+_FAILURE_WINDOW = MINUTE // SECOND
 
 
 class TooManyTries(HoldfastError):
-    """Signing in has failed too often; `retry_after` says in how many seconds it is listened to again."""
+    """Too many sign-ins failed; the gateway checks tokens again after `retry_after` seconds."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(f"too many failed sign-ins; try again in {retry_after} s")
@@ -42,20 +42,20 @@ class _Code:
 
 
 class SignIn:
-    """Checks tokens, links and sign-ins; a new sign-in is on the disk before its secrets are given away."""
+    """Checks tokens, links and sign-ins; a new sign-in is on disk before the browser gets its secrets."""
 
     def __init__(self, home: Path, clock: Clock) -> None:
         self._path = home / TOKEN
         self.clock = clock
         self._signed = SignIns(home, clock)
         self._codes: dict[str, _Code] = {}
-        self._failures: deque[float] = deque(maxlen=_FAILURES)
+        self._failures: deque[float] = deque(maxlen=_MOST_FAILURES)
 
     def prepare(self) -> None:
-        """Make the token if there is none; nobody else may read it.
+        """Make the token if there is none; only the owner of the home may read it.
 
-        It gets its name when it is whole: a start cut off in the middle leaves none, not one that keeps
-        the next from starting.
+        The file gets its name when it is complete. So a start that is cut off leaves no token, rather than
+        a broken one that would stop the next start.
         """
         if os.path.lexists(self._path):
             self._check()
@@ -71,7 +71,9 @@ class SignIn:
 
     def _check(self) -> None:
         if self._token() is None:
-            wanted = f"a readable file with {_SHORTEST} characters or more; removed, it is made anew"
+            wanted = (
+                f"a readable file with at least {_LEAST_CHARACTERS} characters; delete it to get a new one"
+            )
             raise BadConfig("token", str(self._path), wanted)
         os.chmod(self._path, 0o600)
 
@@ -80,7 +82,7 @@ class SignIn:
             found = self._path.read_text(encoding="ascii").strip()
         except (OSError, UnicodeDecodeError):
             return None
-        return found if len(found) >= _SHORTEST else None
+        return found if len(found) >= _LEAST_CHARACTERS else None
 
     def is_token(self, given: str) -> bool:
         token = self._token()
@@ -89,7 +91,7 @@ class SignIn:
     # Links.
 
     def new_code(self) -> str | None:
-        """A code that signs its bearer in once, within a quarter of an hour; None without a token."""
+        """A code that signs one browser in, once, within 15 minutes; None without a token."""
         token, now = self._token(), self.clock.now()
         if token is None:
             return None
@@ -103,25 +105,25 @@ class SignIn:
     # Signing in and out.
 
     async def follow(self, given: str, browser: str) -> BrowserSecrets | None:
-        """A sign-in for the bearer of a fresh link; None for anything else.
+        """Sign in a browser that opened a fresh link; None for any other code.
 
-        A code cannot be guessed, so failures are not counted: any page can make a browser try links, and must
-        not lock the owner out by that.
+        Failures are not counted. A code cannot be guessed, and any page can make a browser try links: that
+        must not lock the owner out.
         """
         code = self._codes.pop(given, None)
         good = code is not None and code.until > self.clock.now() and self.is_token(code.token)
         return await self._sign_in(browser) if good else None
 
     async def enter(self, given: str, browser: str) -> BrowserSecrets | None:
-        """A sign-in for a person who types the token; None, and counted, for anything else.
+        """Sign in a person who typed the token; None for any other text, which counts as a failure.
 
-        Raises `TooManyTries` while too many failures are fresh, whatever is given. Links stay good.
+        Raises `TooManyTries` after too many recent failures, even for the right token. Links still work.
         """
         now = self.clock.monotonic()
-        while self._failures and now - self._failures[0] >= _WITHIN:
+        while self._failures and now - self._failures[0] >= _FAILURE_WINDOW:
             self._failures.popleft()
-        if len(self._failures) == _FAILURES:
-            raise TooManyTries(max(1, round(_WITHIN - (now - self._failures[0]))))
+        if len(self._failures) == _MOST_FAILURES:
+            raise TooManyTries(max(1, round(_FAILURE_WINDOW - (now - self._failures[0]))))
         if self.is_token(given):
             return await self._sign_in(browser)
         self._failures.append(now)
@@ -132,22 +134,22 @@ class SignIn:
         return None if token is None else await self._signed.add(token, browser)
 
     def is_signed_in(self, cookie: str, proof: str) -> bool:
-        """Whether both secrets belong to one sign-in that still counts."""
+        """Whether both secrets belong to one valid sign-in."""
         token = self._token()
         return token is not None and self._signed.find(token, cookie, proof) is not None
 
     async def leave(self, cookie: str, proof: str) -> None:
-        """End this sign-in at once and for good."""
+        """End this sign-in at once."""
         token = self._token()
         found = None if token is None else self._signed.find(token, cookie, proof)
         if found is not None:
             await self._signed.remove(lambda one: one.id == found.id)
 
     def everyone(self) -> tuple[Signed, ...]:
-        """The sign-ins that count now, newest first."""
+        """The valid sign-ins, newest first."""
         token = self._token()
         return () if token is None else self._signed.all(token)
 
     async def revoke(self, name: str | None) -> int:
-        """End the sign-in with this id, or all of them; says how many that were."""
+        """End the sign-in with this id, or all of them; returns how many ended."""
         return await self._signed.remove(lambda one: name in (None, one.id))

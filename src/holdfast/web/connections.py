@@ -1,4 +1,4 @@
-"""The open connections of one listening socket: few enough, and none that keeps the gateway waiting long."""
+"""Limits the open connections of one listening socket, and how long each may keep the gateway waiting."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ log = logging.getLogger(__name__)
 
 
 class Connections:
-    """Every connection is asked for here, and closed when the limits say so."""
+    """Counts every connection and closes those that exceed the limits."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self._open: dict[BoundedProtocol, None] = {}
-        self._looking: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def protocol(self) -> Any:
-        """What makes the protocol of a new connection, as uvicorn wants it."""
+        """The factory that uvicorn calls for each new connection."""
         return partial(BoundedProtocol, self)
 
     def add(self, one: BoundedProtocol) -> None:
         self._open[one] = None
         number = gives_way([each.facts() for each in self._open], self._limits)
         if number is not None:
-            log.warning("too many connections are open; one that was waiting for its client is closed")
+            log.warning("too many connections are open; the gateway closed one that waited for its client")
             list(self._open)[number].drop()
-        if self._looking is None:
-            self._look()
+        if self._timer is None:
+            self._close_overdue()
 
     def remove(self, one: BoundedProtocol) -> None:
         self._open.pop(one, None)
 
-    def _look(self) -> None:
-        """Close what is overdue, again and again while anything is open."""
+    def _close_overdue(self) -> None:
+        """Close overdue connections; look again as long as any connection is open."""
         loop = asyncio.get_running_loop()
         for one in [one for one in self._open if is_overdue(one.facts(), loop.time(), self._limits)]:
             one.drop()
-        self._looking = loop.call_later(_LOOK_AGAIN, self._look) if self._open else None
+        self._timer = loop.call_later(_LOOK_AGAIN, self._close_overdue) if self._open else None
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that knows what it is at."""
+    """A connection that records what it waits for, and since when."""
 
     def __init__(self, connections: Connections, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
@@ -73,7 +73,7 @@ class BoundedProtocol(H11Protocol):
         self._turn()
 
     def pause_writing(self) -> None:
-        """More waits for the client than it may; until it reads some, nothing more is written."""
+        """The send buffer is full: write nothing more until the client has read some."""
         self._unread = self.loop.time()
         super().pause_writing()
 
@@ -97,6 +97,6 @@ class BoundedProtocol(H11Protocol):
         return Connection(peer, self._phase, self._since, self._heard)
 
     def drop(self) -> None:
-        """Close it at once: its client has not sent what could be answered, or does not read the answer."""
+        """Close it at once: its client sends no complete request, or does not read the answer."""
         self._all.remove(self)
         self.transport.abort()

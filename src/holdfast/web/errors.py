@@ -1,4 +1,4 @@
-"""What goes wrong, as answers: one form, and codes that programs can rely on."""
+"""Faults as HTTP answers: all have one form, and codes that programs can rely on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STATUS = {
 
 
 class HttpError(Exception):
-    """Something to be answered with this code and these words."""
+    """A request that is answered with this code and these words."""
 
     def __init__(self, code: str, words: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(words)
@@ -33,7 +33,7 @@ class HttpError(Exception):
 
 
 def answer_to(fault: Exception) -> Response:
-    """The answer that says what went wrong; what nobody foresaw is in the log."""
+    """The answer that says what went wrong; an unexpected fault also goes to the log."""
     if isinstance(fault, HttpError):
         return _said(fault.code, str(fault), fault.headers)
     if isinstance(fault, TooManyTries):

@@ -1,4 +1,4 @@
-"""Server-sent events: what is followed, written as a browser reads it, until either side ends it."""
+"""Server-sent events, in the form that browsers read, until either side ends the stream."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .errors import HttpError
 from .security import SIGNED_IN
 
 QUIET = 15.0
-"""Seconds of silence after which a comment shows that somebody is there."""
+"""After so many silent seconds, the stream sends a comment to show that it is alive."""
 MOST_STREAMS = 200
-"""Open at once in one process. One more is refused, not let in for an older one: those who are cut off come
-again, and would go on cutting each other off."""
-_COME_AGAIN = 5
+"""The most open streams in one process. The gateway refuses one more and does not close an older one for it:
+that reader would come back and in turn cut off another, without end."""
+_RETRY_AFTER = 5
 _KIND = "text/event-stream"
 _QUIET_LINE = ": still here\n\n"
-_AGAIN = "retry: 1000\n\n"
+_RETRY_LINE = "retry: 1000\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class StreamEvent:
-    """One event; `id` is what the browser gives back when it comes again."""
+    """One event; the browser sends its `id` back when it reconnects."""
 
     name: str
     data: object
@@ -43,25 +43,27 @@ class StreamEvent:
 
 
 class Streams:
-    """All open streams of one server; closing ends each of them, so that a stop waits for none."""
+    """All open streams of one server. Closing ends each of them, so a stop does not wait for any."""
 
     def __init__(self, clock: Clock, most: int = MOST_STREAMS) -> None:
         self._clock = clock
         self._most = most
         self._closed = asyncio.Event()
         self.count = 0
-        """Open now."""
+        """How many streams are open."""
 
     def close(self) -> None:
         self._closed.set()
 
     def answer(self, request: Request, *sources: AsyncGenerator[StreamEvent, None]) -> Response:
-        """What all of these give, as it comes; or `HttpError` for one too many or a closing server."""
+        """A stream of all these sources' events; raises `HttpError` if the server is full or closing."""
         if self._closed.is_set():
-            raise HttpError("try_again", "the gateway stops; come again when it is back", _again())
+            raise HttpError(
+                "try_again", "the gateway is stopping; connect again when it is back", _retry_header()
+            )
         if self.count >= self._most:
-            words = f"{self._most} event streams are open here, and more are not; close some, or come again"
-            raise HttpError("try_again", words, _again())
+            words = f"{self._most} event streams are open, which is the most; close some, or try again later"
+            raise HttpError("try_again", words, _retry_header())
         if request.method == "HEAD":
             return Response(media_type=_KIND)
         return _Stream(self, self._lines(request.scope[SIGNED_IN], sources))
@@ -69,10 +71,10 @@ class Streams:
     async def _lines(
         self, signed_in: Callable[[], bool], sources: tuple[AsyncGenerator[StreamEvent, None], ...]
     ) -> AsyncGenerator[str, None]:
-        yield _AGAIN
+        yield _RETRY_LINE
         async with aclosing(self._merged(sources)) as events:
             async for event in events:
-                # A replaced token ends what was opened with the one before, too.
+                # A replaced token also ends the streams that were opened with the old one.
                 if not signed_in():
                     return
                 yield _QUIET_LINE if event is None else event.written()
@@ -80,7 +82,7 @@ class Streams:
     async def _merged(
         self, sources: tuple[AsyncGenerator[StreamEvent, None], ...]
     ) -> AsyncGenerator[StreamEvent | None, None]:
-        """Whatever comes next from any of them, and None after a silence; ends when the server closes."""
+        """The next event of any source, or None after a silence; ends when the server closes."""
         over = asyncio.ensure_future(self._closed.wait())
         coming = {asyncio.create_task(_next(source)): source for source in sources}
         try:
@@ -92,7 +94,7 @@ class Streams:
                     quiet.cancel()
                 if over.done():
                     return
-                for event in _come(coming):
+                for event in _take_events(coming):
                     yield event
                 if quiet.done() and not quiet.cancelled():
                     yield None
@@ -106,7 +108,7 @@ class Streams:
 
 
 class _Stream(StreamingResponse):
-    """Counted from the moment it is sent until it is over, however it ends."""
+    """A stream that counts as open from its start to its end, however it ends."""
 
     def __init__(self, streams: Streams, lines: AsyncGenerator[str, None]) -> None:
         super().__init__(lines, headers={"X-Accel-Buffering": "no"}, media_type=_KIND)
@@ -120,14 +122,14 @@ class _Stream(StreamingResponse):
             self._streams.count -= 1
 
 
-def _again() -> dict[str, str]:
-    return {"Retry-After": str(_COME_AGAIN)}
+def _retry_header() -> dict[str, str]:
+    return {"Retry-After": str(_RETRY_AFTER)}
 
 
-def _come(
+def _take_events(
     coming: dict[asyncio.Task[StreamEvent], AsyncGenerator[StreamEvent, None]],
 ) -> Iterator[StreamEvent]:
-    """Take what has come, and ask for the next; a source whose fault ends it ends the stream."""
+    """Take the events that came and ask for the next. A source that fails ends the stream."""
     for task in [task for task in coming if task.done()]:
         source = coming.pop(task)
         event = task.result()

@@ -1,4 +1,4 @@
-"""What monitoring reads: figures of this process, and a few that the ledger knows by index."""
+"""The metrics: counters of this process, and a few figures that the ledger counts by an index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Metrics:
-    """Everything is put together when it is asked for."""
+    """Collects all figures at each request."""
 
     def __init__(self, inside: RunningGateway, streams: Streams) -> None:
         self._inside = inside
@@ -42,11 +42,11 @@ class Metrics:
             *_of_run(ledger),
         ]
         registry = CollectorRegistry()
-        registry.register(_Found(found))
+        registry.register(_Collected(found))
         return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-class _Found:
+class _Collected:
     def __init__(self, metrics: list[Metric]) -> None:
         self._metrics = metrics
 
@@ -54,15 +54,15 @@ class _Found:
         return self._metrics
 
 
-_SINCE = "since this process began (the ledger has the whole story)"
+_SINCE = "since this process began (the ledger holds all of them)"
 
 
 def _of_process(counts: ProcessTotals, ready: bool) -> Iterator[Metric]:
     from prometheus_client.core import HistogramMetricFamily, InfoMetricFamily  # noqa: PLC0415 - as above
 
     version = {"version": __version__, "python": platform.python_version()}
-    yield InfoMetricFamily("holdfast_build", "What runs.", value=version)
-    yield _gauge("holdfast_ready", "Whether turns are begun, as /readyz says.", int(ready))
+    yield InfoMetricFamily("holdfast_build", "The version that runs.", value=version)
+    yield _gauge("holdfast_ready", "1 if the gateway starts turns, as /readyz says.", int(ready))
     yield _counters(
         "holdfast_turns",
         f"Turns ended by runs, stops and recovery, by state, {_SINCE}.",
@@ -78,8 +78,8 @@ def _of_process(counts: ProcessTotals, ready: bool) -> Iterator[Metric]:
     yield _counters(
         "holdfast_recovery_decisions", f"What recovery decided, {_SINCE}.", "outcome", counts.decisions
     )
-    yield _counter("holdfast_claims", f"Turns begun or taken up again, {_SINCE}.", counts.claimed)
-    yield _counter("holdfast_resumes", f"Turns taken up again, {_SINCE}.", counts.resumed)
+    yield _counter("holdfast_claims", f"Turns started or resumed, {_SINCE}.", counts.claimed)
+    yield _counter("holdfast_resumes", f"Turns resumed, {_SINCE}.", counts.resumed)
     yield _counter("holdfast_unknown_sends", f"Sends whose outcome became unknown, {_SINCE}.", counts.unknown)
     names = [*map(str, BOUNDS), "+Inf"]
     yield HistogramMetricFamily(
@@ -91,43 +91,45 @@ def _of_process(counts: ProcessTotals, ready: bool) -> Iterator[Metric]:
 
 
 def _of_ledger(found: Overview) -> Iterator[Metric]:
-    """What is open now; each is counted by an index of what is open."""
+    """Work that is open now. An index of the open rows serves each count."""
     from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 - as above
 
     stands = dict.fromkeys(("queued", "running", "waiting", "interrupted"), 0)
     for one in found.open_turns:
         stands[one.state.value] += one.count
-    turns = GaugeMetricFamily("holdfast_turns_open", "Turns of the ledger not ended, now.", labels=["state"])
+    turns = GaugeMetricFamily(
+        "holdfast_turns_open", "Turns in the ledger that have not ended.", labels=["state"]
+    )
     for state, count in stands.items():
         turns.add_metric([state], count)
     yield turns
+    yield _gauge("holdfast_messages_waiting", "Messages in the ledger that wait for a turn.", found.waiting)
     yield _gauge(
-        "holdfast_messages_waiting", "Messages of the ledger nobody has begun to answer, now.", found.waiting
+        "holdfast_deliveries_owed", "Parts of replies in the ledger that are not sent yet.", found.owed
     )
-    yield _gauge("holdfast_deliveries_owed", "Parts of replies in the ledger not sent yet, now.", found.owed)
     yield _gauge(
         "holdfast_deliveries_unknown",
-        "Parts of replies in the ledger of unknown outcome, now.",
+        "Parts of replies in the ledger whose outcome is unknown.",
         found.unknown,
     )
-    yield _gauge("holdfast_sessions_parked", "Sessions of the ledger that are parked, now.", found.parked)
+    yield _gauge("holdfast_sessions_parked", "Sessions in the ledger that are parked.", found.parked)
 
 
 def _of_run(found: Overview) -> Iterator[Metric]:
-    """When this run began, and how long it took until everything the one before it left was decided on."""
+    """When this run began, and how long recovery took to decide about the work of the run before."""
     (run,) = found.instances[:1] or (None,)
     if run is None:
         return
     yield _gauge(
         "holdfast_start_time_seconds",
-        "When this run began, since 1970, as the ledger has it.",
+        "When this run began, in seconds since 1970, from the ledger.",
         run.started_at / SECOND,
     )
     if found.reports and found.reports[0].instance == run.id:
         seconds = max(0, found.reports[0].at - run.started_at) / SECOND
         yield _gauge(
             "holdfast_recovery_seconds",
-            "From this run's start until recovery had decided on all it found, as the ledger has it.",
+            "Time from this run's start until recovery had decided about all it found, from the ledger.",
             seconds,
         )
 

@@ -1,4 +1,4 @@
-"""The API described for programs (OpenAPI 3.1), written from the very table that its routes are made from."""
+"""The API's description for programs (OpenAPI 3.1), made from the same table as its routes."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _KINDS: Mapping[str, Json] = {
 
 
 class Description:
-    """Gives the description; it is written once, when it is first asked for."""
+    """Serves the description; it is made once, at the first request."""
 
-    def __init__(self, ways: Iterable[ApiRoute]) -> None:
-        self._ways = tuple(ways)
+    def __init__(self, routes: Iterable[ApiRoute]) -> None:
+        self._routes = tuple(routes)
         self._written: Json = {}
 
     async def __call__(self, request: Request) -> Response:
-        self._written = self._written or described(self._ways)
+        self._written = self._written or described(self._routes)
         return JSONResponse(self._written)
 
 
-def described(ways: Iterable[ApiRoute]) -> Json:
+def described(routes: Iterable[ApiRoute]) -> Json:
     """The whole document."""
     paths: dict[str, Json] = {}
-    for way in ways:
-        paths.setdefault(way.path, {})[way.method.lower()] = _operation(way)
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Holdfast", "version": __version__},
@@ -70,17 +70,17 @@ def described(ways: Iterable[ApiRoute]) -> Json:
     }
 
 
-def _operation(way: ApiRoute) -> Json:
+def _operation(route: ApiRoute) -> Json:
     found: Json = {
-        "summary": way.words,
-        "security": [] if way.is_open else [{"token": []}],
+        "summary": route.words,
+        "security": [] if route.is_open else [{"token": []}],
         "parameters": [
-            *(_parameter(name, kind, "path") for name, kind in way.in_path.items()),
-            *(_parameter(name, kind, "query") for name, kind in way.in_query.items()),
+            *(_parameter(name, kind, "path") for name, kind in route.in_path.items()),
+            *(_parameter(name, kind, "query") for name, kind in route.in_query.items()),
         ],
-        "responses": {str(way.status): _answer(way), **_faults(way)},
+        "responses": {str(route.status): _answer(route), **_faults(route)},
     }
-    body = _body(way)
+    body = _body(route)
     return found if body is None else {**found, "requestBody": body}
 
 
@@ -88,10 +88,13 @@ def _parameter(name: str, kind: str, where: str) -> Json:
     return {"name": name, "in": where, "required": not kind.endswith("?"), "schema": _schema(kind)}
 
 
-def _body(way: ApiRoute) -> Json | None:
-    if way.takes is not None:
-        return {"required": True, "content": {way.takes: {"schema": {"type": "string", "format": "binary"}}}}
-    members = way.in_body
+def _body(route: ApiRoute) -> Json | None:
+    if route.takes is not None:
+        return {
+            "required": True,
+            "content": {route.takes: {"schema": {"type": "string", "format": "binary"}}},
+        }
+    members = route.in_body
     if members is None:
         return None
     schema = {
@@ -104,7 +107,7 @@ def _body(way: ApiRoute) -> Json | None:
 
 
 def _schema(kind: str) -> Json:
-    """Of a named kind, or of the words that may be given."""
+    """The schema of a named kind, or of the values that are allowed."""
     words = choices(kind)
     return {"enum": words} if words else _KINDS[kind.rstrip("?")]
 
@@ -114,15 +117,15 @@ def _member(kind: str) -> Json:
     return {"anyOf": [known, {"type": "null"}]} if kind.endswith("?") else known
 
 
-def _answer(way: ApiRoute) -> Json:
-    if "/" in way.answer:
-        return {"description": way.words, "content": {way.answer: {"schema": {"type": "string"}}}}
-    schema = {"$ref": f"#/components/schemas/{way.answer}"}
-    return {"description": way.words, "content": {"application/json": {"schema": schema}}}
+def _answer(route: ApiRoute) -> Json:
+    if "/" in route.answer:
+        return {"description": route.words, "content": {route.answer: {"schema": {"type": "string"}}}}
+    schema = {"$ref": f"#/components/schemas/{route.answer}"}
+    return {"description": route.words, "content": {"application/json": {"schema": schema}}}
 
 
-def _faults(way: ApiRoute) -> Json:
-    """Every fault has the same form; which of them a way can have is not told apart."""
+def _faults(route: ApiRoute) -> Json:
+    """Every fault, the same list for each route: they all have one form."""
     schema = {"$ref": "#/components/schemas/Error"}
     by_status: dict[int, list[str]] = {}
     for code, status in STATUS.items():

@@ -1,4 +1,4 @@
-"""The answers' forms, by name, as JSON Schema. What may be more than is named here is left open."""
+"""The answers' schemas by name (JSON Schema). An answer may have more members than its schema names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def many(kind: Json) -> Json:
 
 
 def record(**members: Json) -> Json:
-    """An object with these members, all of them there; more may come with a later version."""
+    """An object that has all these members; a later version may add more."""
     return {"type": "object", "properties": members, "required": list(members)}
 
 

@@ -1,7 +1,7 @@
-"""The guard before everything: who may ask at all, from where, and what every answer says to browsers.
+"""The checks before every request: its host, its origin and its sign-in; and the headers of every answer.
 
-Browsers send cookies along with requests that other pages cause, and send them to every port of this host. So
-Host and Origin must be ours on every request, and a cookie counts only beside the proof that our page keeps.
+Browsers send cookies with requests that other pages cause, and send them to every port of this host. So every
+request must name this gateway in Host and Origin, and a cookie counts only together with the page's proof.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .errors import HttpError, answer_to
 
 PROOF = "x-holdfast"
 SIGNED_IN = "holdfast.signed_in"
-"""Under this name a request's scope holds a function that says whether who asks is still signed in."""
+"""The key in a request's scope for a function that says whether its sender is still signed in."""
 _HTTP = 80
 _GUARDED = ("/api/", "/metrics", "/openapi.json")
-"""Nobody needs to be signed in for anything else: health, the way in, and files that hold no secret."""
+"""Paths that need a sign-in. The others are health, the sign-in itself, and files without secrets."""
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
@@ -29,7 +29,7 @@ _POLICY = (
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
-    # No other page learns where somebody came from. Ours must: a form's Origin would be null without it.
+    # Other sites get no Referer. The gateway needs it itself: without it, a form's Origin would be null.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -38,15 +38,16 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class HostNames:
-    """Under which names browsers may ask for us."""
+    """The host names that browsers may use for this gateway."""
 
     hosts: frozenset[str]
 
     @staticmethod
     def of(host: str, port: int, more: frozenset[str]) -> HostNames:
-        """The address we are at, this machine's own names, and those somebody configured.
+        """The gateway's address, this machine's own names, and the configured names.
 
-        Those may stand behind a proxy at any port it chose; ours are without one only at the port of HTTP.
+        A configured name may belong to a proxy, with or without a port. The other names may lack the port
+        only if it is the one of HTTP.
         """
         own = {f"[{host}]" if ":" in host else host, "localhost", "127.0.0.1", "[::1]"}
         bare = more | own if port == _HTTP else more
@@ -64,33 +65,33 @@ class HostNames:
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """Where a request carries what proves its sign-in."""
+    """Finds the two secrets of a sign-in in a request."""
 
     cookie: str
-    """The name of our cookie. It names the port: gateways beside each other do not overwrite each other's."""
+    """The cookie's name. It contains the port, so that gateways on one machine keep separate cookies."""
 
     def of(self, headers: Headers) -> tuple[str, str]:
-        """The cookie and the page's proof; empty where there is none."""
-        # Cookies of other pages of this machine come along, whatever their port, and may be written anyhow.
+        """The cookie and the page's proof; an empty text for one that is missing."""
+        # Cookies of other ports of this machine come along, and may be malformed.
         cookies = cookie_parser(headers.get("cookie", ""))
         return cookies.get(self.cookie, ""), headers.get(PROOF, "")
 
 
 def bearer(headers: Headers) -> str | None:
-    """The token that a program sends; None when it sends none."""
+    """The token that a program sends; None without one."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 
 
 def check_framing(headers: Headers) -> None:
-    """A request says in one way how long its body is: a proxy before us could read two ways differently."""
+    """Refuse a request that states its length in two ways: a proxy could read it differently."""
     if "content-length" in headers and "transfer-encoding" in headers:
         words = "a request has Content-Length or Transfer-Encoding, not both"
         raise HttpError("bad_request", words, {"Connection": "close"})
 
 
 class SecurityChecks:
-    """Wraps an application; a request that may not come in is answered here."""
+    """Wraps an application and answers every request that it refuses."""
 
     def __init__(self, app: ASGIApp, sign_in: SignIn, names: HostNames, proofs: Proofs) -> None:
         self._app = app
@@ -121,10 +122,10 @@ class SecurityChecks:
         headers = Headers(scope=scope)
         check_framing(headers)
         if not self._names.has(headers.get("host", "")):
-            raise HttpError("forbidden", "this page is not known by that name; web.hosts allows more names")
+            raise HttpError("forbidden", "the gateway does not serve this host name; add it to web.hosts")
         origin = headers.get("origin")
         if origin is not None and not self._names.is_origin(origin):
-            raise HttpError("forbidden", "requests from other pages are refused")
+            raise HttpError("forbidden", "the gateway refuses requests from other sites")
         if scope["path"].startswith(_GUARDED):
             self._check_signed_in(headers)
             scope[SIGNED_IN] = lambda: self._is_signed_in(headers)
@@ -140,12 +141,14 @@ class SecurityChecks:
         token = bearer(headers)
         if token is not None:
             if not self._sign_in.is_token(token):
-                raise HttpError("not_signed_in", "this token is not, or no longer, the one in the home")
+                raise HttpError(
+                    "not_signed_in", "this is not the token in the home; it may have been replaced"
+                )
             return
         cookie, proof = self._proofs.of(headers)
         if cookie and not proof:
             raise HttpError(
-                "not_signed_in", "a cookie counts only beside the page's proof, the header X-Holdfast"
+                "not_signed_in", "a cookie counts only with the page's proof in the header X-Holdfast"
             )
         if not self._sign_in.is_signed_in(cookie, proof):
             raise HttpError("not_signed_in", "sign in first: `holdfast link` prints a link")

@@ -1,4 +1,4 @@
-"""The server: a port for people and a socket in the home, served in the gateway's loop."""
+"""The server: a port for people and a socket in the home, both in the gateway's event loop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from holdfast.errors import BadConfig, NotFound
 from holdfast.policy.connections import ConnectionLimits, limits_for
 from holdfast.telemetry.repeats import Repeats
 
-from .application import api, at_home, for_people
+from .application import api, home_application, page_application
 from .auth import CODE_LASTS, SignIn
 from .connections import Connections
 from .events import Streams
@@ -35,16 +35,16 @@ from .security import HostNames, Proofs
 
 NOTE = "web.json"
 PORT = "web.port"
-"""Which port was free last time: pages that are open look for the next process there."""
-_WAITING = 128
+"""The file with the last free port: open pages look for the next process there."""
+_BACKLOG = 128
 _TRIES = 20
-_TRY_AGAIN = 0.1
+_PAUSE = 0.1
 _LONGEST_PATH = 100
-"""What the operating system lets a socket's path be, with a little room."""
+"""The longest path of a socket: a little less than the operating system allows."""
 _REPEATING = ("asyncio", "uvicorn.error", Connections.__module__)
-"""Loggers that write a line for what any client can do as often as it likes."""
+"""Loggers whose lines any client can cause as often as it likes."""
 _LAST_ANSWERS = 2
-"""Whole seconds that answers under way get when the server closes."""
+"""Whole seconds that a closing server gives to unfinished answers."""
 
 log = logging.getLogger(__name__)
 
@@ -58,14 +58,14 @@ class _Server(uvicorn.Server):
 
 
 class Serving:
-    """One application on one socket that listens already."""
+    """One application on one socket that already listens."""
 
     def __init__(self, app: ASGIApp, listening: socket.socket, limits: ConnectionLimits) -> None:
         self._server = _Server(
             uvicorn.Config(
                 app,
                 http=Connections(limits).protocol(),
-                backlog=_WAITING,
+                backlog=_BACKLOG,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -87,7 +87,7 @@ class Website:
     """The page while it is open, and the same API on the home's socket."""
 
     def __init__(
-        self, inside: RunningGateway, port: socket.socket, door: socket.socket, sign_in: SignIn
+        self, inside: RunningGateway, port: socket.socket, home_socket: socket.socket, sign_in: SignIn
     ) -> None:
         settings = inside.settings
         host, number = settings.web.host, int(port.getsockname()[1])
@@ -97,19 +97,23 @@ class Website:
         self._clock = inside.clock
         self._streams = Streams(inside.clock)
         verbs = self._with_page(inside.verbs)
-        ways = api(replace(inside, verbs=verbs), self._streams)
+        routes = api(replace(inside, verbs=verbs), self._streams)
         names = HostNames.of(host, number, settings.web.hosts)
-        page = for_people(ways, sign_in, names, Proofs(f"holdfast-{number}"))
+        page = page_application(routes, sign_in, names, Proofs(f"holdfast-{number}"))
         limits = limits_for(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-        # Each has its own: a flood of one leaves the other as it is.
+        # Each has its own limits, so a flood of one does not slow the other.
         self._serving = (
             Serving(page, port, limits),
-            Serving(at_home(ways, verbs, sign_in), door, replace(limits, total=limits.total // 4)),
+            Serving(
+                home_application(routes, verbs, sign_in),
+                home_socket,
+                replace(limits, total=limits.total // 4),
+            ),
         )
         _write(settings.home / NOTE, json.dumps({"url": self.url}))
 
     def _with_page(self, verbs: Mapping[str, Operation]) -> Mapping[str, Operation]:
-        """The same, and where the page is."""
+        """The verbs, with those that need the page: its address, links and sign-ins."""
 
         async def status(given: Json) -> Json:
             return {**await verbs["status"].run(given), "url": self.url}
@@ -136,15 +140,17 @@ class Website:
         }
 
     def _link(self) -> Json:
-        """A fresh link; it stands in no file and no log."""
+        """A fresh link; the gateway writes it to no file and no log."""
         code = self._sign_in.new_code()
         if code is None:
-            raise Unwilling("the home's token cannot be used; removed, the next start makes it anew")
+            raise Unwilling(
+                "the token file in the home cannot be used; remove it, and the next start makes one"
+            )
         return {"link": f"{self.url}login#key={code}", "expires_at": self._clock.now() + CODE_LASTS}
 
     async def close(self) -> None:
         for file in self._files:
-            # One that stays, because the disk does not let go of it, gives way to the next.
+            # If a file cannot be removed, the next start replaces it.
             with suppress(OSError):
                 file.unlink(missing_ok=True)
         self._streams.close()
@@ -152,17 +158,17 @@ class Website:
 
 
 async def open_website(inside: RunningGateway) -> Website:
-    """Listen where the settings say, and in the home; raises `BadConfig` when that cannot be."""
+    """Listen at the configured address and in the home; raises `BadConfig` when that is not possible."""
     settings, clock = inside.settings, inside.clock
     sign_in = SignIn(settings.home, clock)
     sign_in.prepare()
-    port = _still_held(inside.listening.held, settings.web)
+    port = _inherited_port(inside.listening.held, settings.web)
     if port is None:
-        port = _as_before(settings.home, settings.web.host) if settings.web.port == 0 else None
-        port = port or await _bound(settings.web.host, settings.web.port, clock)
+        port = _last_port(settings.home, settings.web.host) if settings.web.port == 0 else None
+        port = port or await _bind(settings.web.host, settings.web.port, clock)
         inside.listening.hold(port)
     try:
-        door = listen_in(settings.home)
+        home_socket = listen_in(settings.home)
     except BaseException:
         port.close()
         raise
@@ -170,13 +176,13 @@ async def open_website(inside: RunningGateway) -> Website:
         _write(settings.home / PORT, str(port.getsockname()[1]))
     for name in _REPEATING:
         logging.getLogger(name).addFilter(Repeats())
-    website = Website(inside, port, door, sign_in)
+    website = Website(inside, port, home_socket, sign_in)
     log.info("open %s in a browser; `holdfast link` prints a link that signs you in", website.url)
     return website
 
 
-def _still_held(held: socket.socket | None, wanted: WebSettings) -> socket.socket | None:
-    """The socket that the process before listened on, if the page is still to be there; else it is closed."""
+def _inherited_port(held: socket.socket | None, wanted: WebSettings) -> socket.socket | None:
+    """The socket of the process before, if the address is still the same; otherwise it is closed."""
     if held is None:
         return None
     host, port = held.getsockname()[:2]
@@ -187,15 +193,15 @@ def _still_held(held: socket.socket | None, wanted: WebSettings) -> socket.socke
     return None
 
 
-def _as_before(home: Path, host: str) -> socket.socket | None:
-    """A socket at the port that was free last time, if that is known and it still is."""
+def _last_port(home: Path, host: str) -> socket.socket | None:
+    """A socket at the last free port, if that is recorded and still free."""
     with suppress(OSError, ValueError, OverflowError):
         return listen(host, int((home / PORT).read_text(encoding="ascii")))
     return None
 
 
 def listen_in(home: Path) -> socket.socket:
-    """The home's socket, for its owner alone; one that an earlier process left there gives way."""
+    """The home's socket, for its owner alone; it replaces one that an earlier process left."""
     path = home / SOCKET
     if len(os.fsencode(path)) > _LONGEST_PATH:
         raise BadConfig("home", str(home), f"a path with at most {_LONGEST_PATH} bytes")
@@ -208,8 +214,8 @@ def listen_in(home: Path) -> socket.socket:
         os.umask(former)
 
 
-async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
-    """A socket that listens there; one that a dying process still holds is waited for."""
+async def _bind(host: str, port: int, clock: Clock) -> socket.socket:
+    """A socket that listens there; waits a little for a dying process to free the port."""
     tries = _TRIES
     while True:
         try:
@@ -218,13 +224,13 @@ async def _bound(host: str, port: int, clock: Clock) -> socket.socket:
             tries -= 1
             if error.errno != errno.EADDRINUSE or not tries:
                 raise _refusal(host, port, error) from None
-        await clock.sleep(_TRY_AGAIN)
+        await clock.sleep(_PAUSE)
 
 
 def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; raises `OSError`."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # By its protocol asyncio knows it as TCP, and lets no answer wait until the one before has arrived.
+    # With the protocol named, asyncio sets TCP_NODELAY: no answer waits for the arrival of the one before.
     return _listening(socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP), (host, port))
 
 
@@ -232,7 +238,7 @@ def _listening(listening: socket.socket, address: str | tuple[str, int]) -> sock
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(_WAITING)
+        listening.listen(_BACKLOG)
         listening.setblocking(False)
     except BaseException:
         listening.close()
@@ -243,15 +249,15 @@ def _listening(listening: socket.socket, address: str | tuple[str, int]) -> sock
 def _refusal(host: str, port: int, error: OSError) -> BadConfig:
     if error.errno == errno.EADDRINUSE:
         return BadConfig(
-            "web.port", port, "one nobody else uses; `up --port N` takes another, 0 any free one"
+            "web.port", port, "a port that no other program uses; `up --port N` takes another, 0 any free one"
         )
     if error.errno == errno.EACCES:
-        return BadConfig("web.port", port, "a port this user may use, mostly those from 1024 on")
+        return BadConfig("web.port", port, "a port that this user may open, usually one from 1024 on")
     return BadConfig("web.host", host, f"an address of this machine ({error.strerror or error})")
 
 
 def _write(path: Path, text: str) -> None:
-    """All of it or nothing: others read it while we start."""
+    """Write the whole file or nothing: other programs read it while the gateway starts."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(text + "\n", encoding="utf-8")
     os.replace(new, path)

@@ -2,7 +2,7 @@
 
 A browser proves its sign-in with two secrets. The cookie alone is worth nothing: browsers send a cookie to
 every port of its host. The page keeps the second secret, the proof, in its origin's storage, which no other
-port reads. The list keeps only marks of both, made with the home's token: replacing that ends every sign-in.
+port reads. The list keeps only marks of both, made with the home's token: a new token ends every sign-in.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from holdfast.store.sqlite.home_lock import sync_folder
 FILE = "sign-ins.json"
 LASTS = 30 * DAY
 MOST = 50
-"""Sign-ins that are kept; one more ends the oldest."""
+"""The most sign-ins that are kept; one more ends the oldest."""
 _LONGEST_BROWSER = 200
 _ID = 12
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BrowserSecrets:
-    """What a browser is given when it signs in. The gateway keeps neither."""
+    """The two secrets that a browser gets when it signs in. The gateway keeps neither."""
 
     cookie: str
     proof: str
@@ -56,7 +56,7 @@ class Signed:
 
 
 class SignIns:
-    """Every change is on the disk before it is answered; an ended sign-in is refused from that moment on."""
+    """Every change is on disk before it is answered; an ended sign-in is refused from that moment on."""
 
     def __init__(self, home: Path, clock: Clock) -> None:
         self._path = home / FILE
@@ -65,7 +65,6 @@ class SignIns:
         self._known = _read(self._path)
 
     async def add(self, token: str, browser: str) -> BrowserSecrets:
-        """Sign a browser in."""
         name, secret, proof = new_secret()[:_ID], new_secret(), new_secret()
         signed = Signed(
             name,
@@ -81,7 +80,7 @@ class SignIns:
         return BrowserSecrets(f"{name}.{secret}", proof)
 
     def find(self, token: str, cookie: str, proof: str) -> Signed | None:
-        """The sign-in that both secrets belong to, if it counts now."""
+        """The valid sign-in that both secrets belong to; None if there is none."""
         name, _, secret = cookie.partition(".")
         found = self._known.get(name)
         if found is None or not self._counts(found, token):
@@ -90,15 +89,15 @@ class SignIns:
         return found if _same(found.proof, marked(token, f"proof:{proof}")) and right else None
 
     def all(self, token: str) -> tuple[Signed, ...]:
-        """The sign-ins that count now, newest first."""
+        """The valid sign-ins, newest first."""
         return tuple(one for one in reversed(self._known.values()) if self._counts(one, token))
 
     async def remove(self, which: Callable[[Signed], bool]) -> int:
-        """End these sign-ins; says how many there were."""
+        """End these sign-ins; returns how many."""
         async with self._alone:
             left = {name: one for name, one in self._known.items() if not which(one)}
             ended = len(self._known) - len(left)
-            # First here: a disk that keeps nothing must not keep them signed in.
+            # First in memory: a disk that fails to store this must not leave them signed in.
             self._known = left
             if ended:
                 await self._keep(left)
@@ -116,7 +115,7 @@ class SignIns:
 
 
 def marked(token: str, what: str) -> str:
-    """A mark that only a holder of the token can make, and that tells nothing of what it marks."""
+    """A keyed hash: only a program with the token can make it, and it does not reveal `what`."""
     return hmac.new(token.encode(), what.encode(), hashlib.sha256).hexdigest()
 
 
@@ -125,14 +124,14 @@ def _same(one: str, other: str) -> bool:
 
 
 def _read(path: Path) -> dict[str, Signed]:
-    """The list as it is kept. One that cannot be read counts as empty: people sign in again."""
+    """The stored list. An unreadable one counts as empty: people sign in again."""
     try:
         found = [Signed(**one) for one in json.loads(path.read_text(encoding="utf-8"))]
         return {one.id: one for one in found}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, AttributeError) as fault:
-        log.warning("%s cannot be read (%s); everyone who was signed in has to sign in again", path, fault)
+        log.warning("%s cannot be read (%s); all people have to sign in again", path, fault)
         return {}
 
 

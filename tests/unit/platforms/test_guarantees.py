@@ -62,8 +62,10 @@ def test_every_platform_is_asked_about_everything_once_in_whole_sentences(can: C
 def test_what_is_said_of_an_unknown_send_is_what_the_sender_does_with_it(can: Capabilities) -> None:
     found = said(can, About.DELIVERED_ONCE)
     at_any_age = {can.settling(age) for age in (0, can.repeat_within - 1, can.repeat_within, 10**15)}
-    assert ("sent again with the same key" in found.words) is (can.settling(0) is Settling.REPEAT_WITH_KEY)
-    assert ("the platform is asked" in found.words) is (Settling.ASK in at_any_age)
+    assert ("sends it again with the same key" in found.words) is (
+        can.settling(0) is Settling.REPEAT_WITH_KEY
+    )
+    assert ("asks the platform" in found.words) is (Settling.ASK in at_any_age)
     assert (MARKED in found.words) is bool(at_any_age & {Settling.RESEND_MARKED, Settling.ASK})
     assert (found.holds is Holds.YES) is (Settling.RESEND_MARKED not in at_any_age)
 
@@ -75,8 +77,8 @@ def test_what_is_said_of_an_unknown_send_is_what_the_sender_does_with_it(can: Ca
         (Capabilities(Ack.OFFSET, Idempotency.STRONG), Holds.YES, "with the same key"),
         (Capabilities(Ack.OFFSET, Idempotency.WINDOW, HOUR), Holds.PARTLY, "within 1 hour of the first try"),
         (Capabilities(Ack.OFFSET, Idempotency.WINDOW, 0), Holds.PARTLY, MARKED),
-        (Capabilities(Ack.OFFSET, reconcile=True), Holds.YES, "the platform is asked"),
-        (Capabilities(Ack.OFFSET, Idempotency.STRONG, reconcile=True), Holds.YES, "the platform is asked"),
+        (Capabilities(Ack.OFFSET, reconcile=True), Holds.YES, "asks the platform"),
+        (Capabilities(Ack.OFFSET, Idempotency.STRONG, reconcile=True), Holds.YES, "asks the platform"),
     ],
 )
 def test_a_reply_is_seen_once_where_the_platform_can_tell(
@@ -89,7 +91,7 @@ def test_a_reply_is_seen_once_where_the_platform_can_tell(
 @pytest.mark.parametrize(
     ("catch_up", "holds", "words"),
     [
-        (None, Holds.YES, "kept by the platform and fetched"),
+        (None, Holds.YES, "the gateway fetches it"),
         (DAY, Holds.PARTLY, "for 1 day"),
         (90 * MINUTE, Holds.PARTLY, "for 90 minutes"),
         (0, Holds.NO, "does not reach it later"),
@@ -126,7 +128,7 @@ def test_of_work_in_progress_only_what_can_be_seen_is_named() -> None:
     for typing, drafts, notices, edit in product((0.0, 4.0), *((False, True),) * 3):
         can = Capabilities(Ack.OFFSET, typing=typing, drafts=drafts, notices=notices, edit=edit)
         words = said(can, About.WORKING).words
-        assert ("that it types" in words) is (typing > 0)
+        assert ("that the agent types" in words) is (typing > 0)
         assert ("as it grows" in words) is drafts
         assert ("beside the messages" in words) is notices
         assert ("edited" in words) is (edit and not notices)

@@ -1,4 +1,4 @@
-"""Telegram: its updates as arrivals, and deliveries as its messages."""
+"""Telegram: updates become arrivals, and deliveries become messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bot of Telegram as a platform: reads and sends through `Client`, and keeps nothing that matters."""
+"""A Telegram bot as a platform: it reads and sends through `Client`, and keeps nothing that matters."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ from .wire import (
 )
 
 Asked = Callable[[ChatAddress], Awaitable[Sequence[QuestionId]]]
-"""What was asked in a chat lately."""
+"""Returns the latest questions of a chat."""
 Menu = Sequence[tuple[str, str]]
-"""Commands, and what each is for."""
+"""The commands, each with its description."""
 
 CURSOR = "updates"
 DIRECT = Rate(2, 2.0)
-"""What Telegram advises: one message a second in a chat, with a little at once ..."""
+"""Telegram's advice: one message a second in a chat, with a small burst ..."""
 GROUP = Rate(20, 60.0)
 """... and twenty a minute in a group ..."""
 ALL = Rate(30, 1.0)
 """... and thirty a second in all."""
 TYPING = 4.0
-"""Seconds; it fades after five."""
+"""Seconds between two signs of typing: Telegram shows each for five."""
 SHOW_EVERY = 1.5
 _PATIENT = 5.0
-"""Seconds a send waits for its place; what has to wait longer goes back into the ledger."""
+"""Seconds a send waits for its place; a send that must wait longer goes back into the ledger."""
 _MOST_MENU = 100
 
 
 class Source(Protocol):
-    """Where updates come from."""
+    """A source of updates: the poller or the webhook."""
 
     async def begin(self) -> None: ...
 
@@ -83,7 +83,7 @@ class Source(Protocol):
 
 
 async def nothing_asked(chat: ChatAddress) -> Sequence[QuestionId]:
-    """Nobody remembers any question."""
+    """No questions: for a bot without a ledger."""
     return ()
 
 
@@ -119,7 +119,7 @@ class Telegram:
         self._me = Me(account)
         self._reached = UpdateCursor()
         self._became: dict[str, str] = {}
-        """Groups that a refused send has told us have moved."""
+        """Groups that have a new id, known from a refused send."""
         self._presses: list[str] = []
         self._without_drafts: set[ChatAddress] = set()
         self._direct = Pace(clock.monotonic, DIRECT, ALL)
@@ -132,7 +132,7 @@ class Telegram:
         try:
             me = await self._client.call("getMe")
             if not isinstance(me, dict) or str(integer(me, "id")) != self.account:
-                raise PlatformDown("the token is another bot's than the one that was configured")
+                raise PlatformDown("the token belongs to another bot than the configured one")
             self._me = Me(self.account, text_in(me, "username"))
             await self._source.begin()
         except CallFault as fault:
@@ -152,8 +152,8 @@ class Telegram:
         self._source.confirm()
         presses, self._presses = self._presses, []
         for press in presses:
-            # A button that spins on does no harm; most often the press is from before a restart.
-            await self._quietly("answerCallbackQuery", {"callback_query_id": press})
+            # A button that keeps spinning does no harm; most such presses are from before a restart.
+            await self._call_and_log("answerCallbackQuery", {"callback_query_id": press})
 
     async def close(self) -> None:
         await self._source.close()
@@ -162,16 +162,16 @@ class Telegram:
     async def _offer_menu(self) -> None:
         commands = [{"command": name, "description": words[:256]} for name, words in self._menu[:_MOST_MENU]]
         if commands:
-            await self._quietly("setMyCommands", {"commands": commands})
+            await self._call_and_log("setMyCommands", {"commands": commands})
 
     async def _incoming(self, updates: list[object]) -> Incoming:
         found = [read(update, self._me) for update in updates]
         moves = [one for one in found if isinstance(one, Moved)]
         asks = self.capabilities.ack is Ack.OFFSET
-        # What is brought comes in any order: there may be more before it that is not kept yet.
+        # A webhook delivers in any order: earlier updates may not be committed yet.
         now_at = self._reached.after(updates if asks else [], moves, self._clock.now())
         if asks and now_at == self._reached:
-            raise PlatformDown("Telegram brought updates without ids")
+            raise PlatformDown("Telegram sent updates without ids")
         self._presses = [
             one.query for one in found if isinstance(one, FoundMessage) and one.query is not None
         ]
@@ -180,7 +180,7 @@ class Telegram:
         return Incoming(there, Cursor(CURSOR, now_at.value()))
 
     def _in_albums(self, found: list[Read]) -> list[Read]:
-        """Albums as one message each; where items can come again by themselves, each is known by its id."""
+        """Join each album to one message; a webhook can repeat single items, so it keeps the id of each."""
         whole = joined(found)
         if self.capabilities.ack is Ack.OFFSET:
             return whole
@@ -222,7 +222,7 @@ class Telegram:
         )
 
     async def _question(self, found: FoundMessage, place: Place) -> QuestionId | None:
-        """The question of a press; one whose id was too long for a button is found among those asked here."""
+        """The question of a press; if its id was too long for a button, it is found by its hash."""
         assert isinstance(found.event, Arrival)
         press = found.press
         if press is None or press.question is not None:
@@ -234,7 +234,7 @@ class Telegram:
 
     async def send(self, delivery: Delivery) -> SendResult:
         chat = place_at(delivery.chat)
-        wait = self._pace(chat).to_send(_whole(chat), _PATIENT)
+        wait = self._pace(chat).to_send(_without_topic(chat), _PATIENT)
         if wait > _PATIENT:
             return TryAgain(self._clock.now() + round(wait * SECOND), "too many messages", counts=False)
         if wait > 0:
@@ -243,11 +243,11 @@ class Telegram:
             return await self._send(delivery, chat)
         except CallFault as fault:
             if isinstance(fault, FloodWait):
-                self._pace(chat).wait(_whole(chat), fault.seconds)
+                self._pace(chat).wait(_without_topic(chat), fault.seconds)
             return unsent(fault, self._clock.now())
 
     async def _send(self, delivery: Delivery, chat: Place) -> SendResult:
-        """Ask, and ask again where the answer was no and says what would be taken."""
+        """Send; if Telegram refuses the form, send again in the form that it accepts."""
         now_at, plain, as_photo = self._now_at(chat), False, is_photo(delivery.files)
         for _ in range(4):
             prefix = "" if now_at == chat else f"{now_at.chat}:"
@@ -276,7 +276,7 @@ class Telegram:
         return await self._client.call("sendMessage", request)
 
     async def find(self, delivery: Delivery) -> None:
-        """A bot cannot look at what it said."""
+        """None: a bot cannot read its own messages."""
 
     def _now_at(self, chat: Place) -> Place:
         return replace(chat, chat=self._became.get(chat.chat, self._reached.last_id(chat.chat)))
@@ -284,7 +284,7 @@ class Telegram:
     def _pace(self, chat: Place) -> Pace:
         return self._groups if _is_group(chat) else self._direct
 
-    # What is only for eyes.
+    # Progress.
 
     async def show(self, chat: ChatAddress, working: Working) -> bool:
         place = place_at(chat)
@@ -294,17 +294,17 @@ class Telegram:
         if working.typing and not is_direct_topic(place):
             where = chat_and_topic(self._now_at(place))
             with suppress(CallRefused):
-                await self._shown(place, "sendChatAction", {**where, "action": "typing"})
+                await self._call_to_show(place, "sendChatAction", {**where, "action": "typing"})
         return has_room
 
     async def _draft(self, chat: ChatAddress, place: Place, working: Working) -> bool:
-        if not self._direct.may_show(_whole(place)):
+        if not self._direct.may_show(_without_topic(place)):
             return True
         where = {"draft_id": _draft_id(working.by), **chat_and_topic(place)}
         for plain in (False, True):
             text = text_for(_end_of(working.draft), plain=plain, commands=False)
             try:
-                await self._shown(place, "sendMessageDraft", {**where, **text})
+                await self._call_to_show(place, "sendMessageDraft", {**where, **text})
             except CallRefused as refusal:
                 if plain or not is_about_looks(refusal):
                     break
@@ -318,14 +318,14 @@ class Telegram:
         now_at = self._now_at(place)
         number = _anchor(message_id, "" if now_at == place else f"{now_at.chat}:")
         if number is None:
-            # What stands in a group that is no more cannot be changed.
+            # A message of a group that has moved cannot be edited.
             return True
         if not await self._may_edit(place, in_line):
             return False
         for plain in (False, True):
             words = {**text_for(text, plain=plain), "message_id": int(number)}
             try:
-                await self._shown(place, "editMessageText", {"chat_id": int(now_at.chat), **words})
+                await self._call_to_show(place, "editMessageText", {"chat_id": int(now_at.chat), **words})
             except CallRefused as refusal:
                 if plain or not is_about_looks(refusal):
                     return is_edited(refusal)
@@ -336,25 +336,25 @@ class Telegram:
     async def _may_edit(self, place: Place, in_line: bool) -> bool:
         pace = self._pace(place)
         if not in_line:
-            return pace.may_show(_whole(place))
-        wait = pace.to_send(_whole(place), _PATIENT)
+            return pace.may_show(_without_topic(place))
+        wait = pace.to_send(_without_topic(place), _PATIENT)
         if 0 < wait <= _PATIENT:
             await self._clock.sleep(wait)
         return wait <= _PATIENT
 
-    async def _shown(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
-        """Ask for something to be seen; raises `PlatformDown`, or `CallRefused` if it will never be."""
+    async def _call_to_show(self, place: Place, method: str, parameters: Mapping[str, object]) -> None:
+        """Show something; raises `PlatformDown`, or `CallRefused` if it can never be shown."""
         try:
             await self._client.call(method, parameters)
         except CallRefused:
             raise
         except CallFault as fault:
             if isinstance(fault, FloodWait):
-                self._pace(place).wait(_whole(place), fault.seconds)
+                self._pace(place).wait(_without_topic(place), fault.seconds)
             raise down(fault) from None
 
-    async def _quietly(self, method: str, parameters: Mapping[str, object]) -> None:
-        """Ask for something that nobody misses."""
+    async def _call_and_log(self, method: str, parameters: Mapping[str, object]) -> None:
+        """Make a call whose failure does no harm: it is only logged."""
         try:
             await self._client.call(method, parameters)
         except CallFault as fault:
@@ -362,7 +362,7 @@ class Telegram:
 
 
 def capabilities(ack: Ack = Ack.OFFSET) -> Capabilities:
-    """What Telegram can do for a bot: it forgets keys and cannot be asked, so a doubt is resent marked."""
+    """The capabilities of a bot. It has no keys and cannot look up sends, so unknown sends repeat marked."""
     return Capabilities(
         ack,
         edit=True,
@@ -386,18 +386,18 @@ def _is_group(place: Place) -> bool:
     return place.chat.startswith("-")
 
 
-def _whole(place: Place) -> ChatAddress:
-    """The chat with all its topics: limits know no topics."""
+def _without_topic(place: Place) -> ChatAddress:
+    """The chat without its topic: all topics share the limits."""
     return replace(place, thread=None).address
 
 
 def _numbered(was: Place, known: Place, number: str) -> str:
-    """A message's name: in a group that has moved, with the chat whose number it is."""
+    """A message's id for the ledger; in a group that has moved, with the chat that numbered it."""
     return number if was == known else f"{was.chat}:{number}"
 
 
 def _anchor(name: str | None, prefix: str) -> str | None:
-    """The number of a message in the chat that is spoken to now; None if it stands in another."""
+    """The number of a message in the chat as it is now; None if it belongs to another chat."""
     if name is None or not name.startswith(prefix):
         return None
     number = name.removeprefix(prefix)
@@ -405,13 +405,13 @@ def _anchor(name: str | None, prefix: str) -> str | None:
 
 
 def _end_of(text: str) -> str:
-    """The end of a text that grows: what was just written is what people read."""
+    """The end of a growing text: people read the newest words."""
     if width(text) <= LONGEST:
         return text
     return f"…{text[-LONGEST // 2 + 1 :]}"
 
 
 def _draft_id(by: Fence) -> int:
-    """One number per run, never 0: changes under the same number are shown as one text that grows."""
+    """One number for each run, never 0: Telegram shows drafts with the same number as one growing text."""
     digest = hashlib.sha256(f"{by.turn}:{by.generation}".encode()).digest()
     return int.from_bytes(digest[:4], "big") % 0x7FFFFFFF + 1

@@ -1,4 +1,4 @@
-"""A bot, put together; whoever has none to serve imports none of it."""
+"""Builds a bot; a gateway without a bot imports none of this."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def telegram_bot(
     downloads: Path,
     http: Http | None = None,
 ) -> Telegram:
-    """The bot that has this token; it asks for updates, or, with `listening`, has them brought.
+    """The bot with this token. It polls for updates, or takes them by a webhook with `listening`.
 
-    What came of files whose download was cut off stands in `downloads`, a folder below one of its own.
+    Unfinished downloads are in `downloads`, a subfolder of a folder that holds nothing else.
     """
     client = Client(token, base_url, http)
     source: Source = Poller(client, clock)
     if listening is not None:
-        from .webhook import WebhookListener  # noqa: PLC0415 - brings a server with it, which most do not need
+        from .webhook import WebhookListener  # noqa: PLC0415 - it imports a server, which few bots need
 
         source = WebhookListener(client, clock, listening, token)
     return Telegram(

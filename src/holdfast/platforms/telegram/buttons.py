@@ -1,10 +1,10 @@
-"""What a button carries: the question and the option, in the 64 bytes Telegram gives, good after any restart.
+"""The data of a button: the question and the option in Telegram's 64 bytes, valid after any restart.
 
     q1.42:asked:01hx…:c3-1      option 1 of this question, asked in topic 42
-    q1#3zKf…                    the same for a question whose id is too long: a hash of it stands for it
+    q1#3zKf…                    the same for a question whose id is too long: a hash of the id
     c.42:/resume 01hx…          a command, offered by a notice in topic 42
 
-The topic stands there because a press on an old message comes without one.
+The data contains the topic, because a press on an old message comes without it.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ _COMMAND = re.compile(r"c(?:\.((?:dm)?[0-9]{1,19}))?:(/.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ButtonPress:
-    """Which option of which question, and the topic it was asked in."""
+    """The option, its question, and the topic of the question."""
 
     option: int
     question: QuestionId | None
     hashed: str | None = None
-    """Instead of the question, if that is too long."""
+    """A hash instead of the question's id, if the id is too long."""
     thread: str | None = None
 
     def is_of(self, question: QuestionId) -> bool:
-        """Whether this is the question that was meant."""
+        """Whether the press belongs to this question."""
         return question == self.question or _hash(question) == self.hashed
 
 
 def data_for(question: QuestionId, option: int, thread: str | None) -> str:
-    """What the button for this option carries."""
+    """The data of the button for this option."""
     head = f"q{option}" if thread is None else f"q{option}.{thread}"
     data = f"{head}:{question}"
     return data if len(data.encode()) <= LONGEST_DATA else f"{head}#{_hash(question)}"
 
 
 def press_of(data: str) -> ButtonPress | None:
-    """Read it back; None if it is none of ours."""
+    """The press that this data means; None if it is not the gateway's."""
     found = _DATA.fullmatch(data)
     if found is None:
         return None
@@ -60,13 +60,13 @@ def press_of(data: str) -> ButtonPress | None:
 
 
 def command_of(data: str) -> tuple[str, str | None] | None:
-    """The command that a button gives, and its topic; None if it gives none."""
+    """The command in a button's data, and its topic; None without a command."""
     found = _COMMAND.fullmatch(data)
     return (found[2], found[1]) if found else None
 
 
 def command_keyboard(commands: tuple[str, ...], thread: str | None) -> dict[str, object]:
-    """The buttons below a notice; a command that is too long for one has none."""
+    """The buttons below a notice; a command that is too long gets no button."""
     head = "c" if thread is None else f"c.{thread}"
     data = {command: f"{head}:{command}" for command in commands}
     rows = [
@@ -83,7 +83,7 @@ def _hash(question: QuestionId) -> str:
 
 
 def label(option: str) -> str:
-    """What stands on a button: one line, not too long, never nothing."""
+    """The label of a button: one short line, never empty."""
     line = " ".join(option.split()) or "…"
     return line if len(line) <= LONGEST_LABEL else f"{line[: LONGEST_LABEL - 1]}…"
 

@@ -1,7 +1,7 @@
-"""The Bot API as it is asked; what goes wrong comes as one of four, in words without the token.
+"""Calls of the Bot API. A fault is one of four errors, whose words never contain the token.
 
-Answers are given as they came: an update that no type fits must not keep the others of its batch from us, and
-a message that was sent is sent, whatever else its answer holds.
+Answers are returned unparsed: an update of an unknown form must not stop the others of its batch, and a
+message that was sent counts as sent, even if the rest of the answer cannot be read.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .session import BotSession, Http
 
 WITHIN = 60
-"""Seconds for an answer."""
+"""Seconds to wait for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookAddress:
-    """Where Telegram is to bring updates, and where we take them."""
+    """The address that Telegram sends updates to, and the address that the gateway listens at."""
 
     url: str
     host: str
@@ -31,48 +31,48 @@ class WebhookAddress:
 
 
 class CallFault(Exception):
-    """Something did not go as asked; the words are for people and hold no secret."""
+    """A call failed; the words are for people and hold no secret."""
 
 
 class CallRefused(CallFault):
-    """Nothing was done, and the Bot API says why."""
+    """The Bot API did nothing, and says why."""
 
     def __init__(self, code: int, words: str, moved_to: int | None = None) -> None:
         super().__init__(words)
         self.code = code
         self.words = words
         self.moved_to = moved_to
-        """The supergroup that this group is now."""
+        """The id of the supergroup that this group became."""
 
 
 class FloodWait(CallFault):
-    """Nothing was done, and nothing will be for so many seconds."""
+    """The Bot API did nothing, and refuses all calls for so many seconds."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"too many requests; {seconds} s to wait")
+        super().__init__(f"too many requests; wait {seconds} s")
         self.seconds = seconds
 
 
 class Unreached(CallFault):
-    """It never left us."""
+    """The call did not leave this machine, so the Bot API did nothing."""
 
 
 class Unanswered(CallFault):
-    """It may have been done."""
+    """No answer came: the Bot API may or may not have done it."""
 
 
 class Client:
-    """One bot at one Bot API server, once it is opened."""
+    """One bot at one Bot API server. Call `open` first."""
 
     def __init__(self, token: str, base_url: str, http: Http | None = None) -> None:
         self._token = token
         self._base_url = base_url
         self._http = http
-        """What carries the requests, if not the library's own sessions."""
+        """Makes the HTTP sessions; None: the library's own."""
         self._session: BotSession | None = None
 
     async def open(self) -> None:
-        """Be ready. The library takes seconds to be imported: it is, beside everything else that starts."""
+        """Get ready. It imports the library in a thread, since that takes seconds during the start."""
         if self._session is None:
             found = await asyncio.to_thread(import_module, "holdfast.platforms.telegram.session")
             given = () if self._http is None else (self._http,)
@@ -81,17 +81,17 @@ class Client:
     async def call(
         self, method: str, parameters: Mapping[str, object] | None = None, within: int = WITHIN
     ) -> Any:
-        """Ask for something; what is answered, as it came."""
+        """Call a method; returns the answer unparsed."""
         return await self._opened.call(method, parameters or {}, within)
 
     def upload(self, path: Path, name: str) -> object:
-        """A file of this machine, to be given as a parameter and read as it is sent."""
+        """A local file as a parameter; it is read while it is sent."""
         return self._opened.upload(path, name)
 
     def download(self, path: str, begin: int) -> AsyncIterator[tuple[int, bytes]]:
-        """What a file holds from there on, or all of it, as it comes; `path` as `getFile` gave it.
+        """The bytes of a file from `begin` on, in pieces as they come; `path` is from `getFile`.
 
-        Each piece with its place: not every server can begin elsewhere than at the beginning.
+        Each piece has its place, because some servers always send a file from its first byte.
         """
         return self._opened.download(path, begin, WITHIN)
 

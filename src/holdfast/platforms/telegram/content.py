@@ -1,4 +1,4 @@
-"""What a person put into a message: words, files, and what can be said in words. Pure."""
+"""The content of a message: text, files, and places and contacts as text. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILES = {
     "animation": "video/mp4",
     "sticker": "image/webp",
 }
-"""Files by their field, with the type that they have if nobody says which."""
+"""The fields with files, each with the media type to use if the message names none."""
 _SERVICE = frozenset(
     (
         *("new_chat_members", "left_chat_member", "new_chat_title", "new_chat_photo", "delete_chat_photo"),
@@ -36,7 +36,7 @@ _SERVICE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TelegramFile:
-    """A file that is still with Telegram; fetched with `getFile` by its id."""
+    """A file on Telegram's servers; `getFile` fetches it by its id."""
 
     id: str
     unique: str
@@ -47,7 +47,7 @@ class TelegramFile:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The words, or the caption, and the files."""
+    """The text or the caption, and the files."""
 
     text: str = ""
     files: tuple[TelegramFile, ...] = ()
@@ -57,13 +57,13 @@ NO_CONTENT = Content()
 
 
 def part(payload: Json, name: str) -> Json:
-    """An object within another; an empty one if it is none."""
+    """The object in this field; an empty one if the field is no object."""
     value = payload.get(name)
     return value if isinstance(value, dict) else {}
 
 
 def integer(payload: Json, name: str) -> int | None:
-    """A whole number that Telegram could mean; None for anything else."""
+    """The 64-bit whole number in this field; None for anything else."""
     value = payload.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
@@ -71,13 +71,13 @@ def integer(payload: Json, name: str) -> int | None:
 
 
 def text_in(payload: Json, name: str) -> str:
-    """A text that can be kept; an empty one if it is none."""
+    """The text in this field, as valid Unicode; empty if the field is no text."""
     value = payload.get(name)
     return readable(value) if isinstance(value, str) else ""
 
 
 def content_of(message: Json) -> Content | None:
-    """What is in a message; None for one in which only something about the chat is said."""
+    """The content of a message; None for a service message about the chat."""
     text = text_in(message, "text") or text_in(message, "caption") or _in_words(message)
     files = _files(message)
     if not text and not files and not _SERVICE.isdisjoint(message):
@@ -100,9 +100,9 @@ def _in_words(message: Json) -> str:
 def _files(message: Json) -> tuple[TelegramFile, ...]:
     photos = message.get("photo")
     sizes = [size for size in photos if isinstance(size, dict)] if isinstance(photos, list) else []
-    # The same photo in several sizes, the largest last.
+    # One photo in several sizes; the last is the largest.
     found = [_file(sizes[-1], "photo.jpg", "image/jpeg")] if sizes else []
-    # An animation comes as a document, too.
+    # An animation also comes as a document.
     fields = [name for name in _FILES if name != "document" or "animation" not in message]
     found += [_file(part(message, name), name, _FILES[name]) for name in fields]
     return tuple(file for file in found if file is not None)
@@ -116,7 +116,7 @@ def _file(given: Json, name: str, media_type: str) -> TelegramFile | None:
     return TelegramFile(
         id_,
         text_in(given, "file_unique_id"),
-        # Only what stands behind the last slash: it is a name, never a way to somewhere.
+        # Only the part after the last slash: a name, never a path.
         (text_in(given, "file_name") or name).replace("\\", "/").rpartition("/")[2] or name,
         text_in(given, "mime_type") or media_type,
         size if size is None or size >= 0 else None,

@@ -1,6 +1,6 @@
-"""How far a bot's updates are kept, and which groups have moved: all that must outlive a process. Pure.
+"""A bot's read position: the last committed update, and the groups that have moved. Pure.
 
-It stands in the ledger as the read position, and so is committed with what it covers.
+It is all that must outlive a process. The ledger commits it together with the messages that it covers.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from .content import integer, part
 from .wire import Moved
 
 FORGOTTEN = 6 * DAY
-"""After a week without any update Telegram begins with any id. A position this old is not spoken of any more:
-one above the new ids would let Telegram forget what nobody has read."""
+"""After a week without updates, Telegram may continue with any id. So a position this old is not used: if
+the new ids are lower, Telegram would drop updates that the gateway has not read."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateCursor:
-    """The last update that is kept, when it came, and groups by their new id with the one they had."""
+    """The last committed update, when it came, and the moved groups: from the new id to the first one."""
 
     update: int | None = None
     at: int = 0
     moved: Mapping[str, str] = field(default_factory=dict)
 
     def offset(self, now: int) -> int | None:
-        """The first update that is wanted; None: whatever there is."""
+        """The first update to ask for; None: all that Telegram has."""
         return None if self.update is None or age(now, self.at) >= FORGOTTEN else self.update + 1
 
     def after(self, updates: list[object], moves: list[Moved], now: int) -> UpdateCursor:
-        """The same once these are kept as well."""
+        """The cursor after these updates and moves."""
         ids = [id_ for one in updates if isinstance(one, dict) and (id_ := integer(one, "update_id"))]
         moved = {**self.moved, **{move.new: self.first_id(move.old) for move in moves}}
         return replace(self, update=max(ids), at=now, moved=moved) if ids else replace(self, moved=moved)
 
     def first_id(self, chat: str) -> str:
-        """The id by which we know this chat: the one it had when we first heard of it."""
+        """The chat's id in the ledger: the one it had when the bot first saw it."""
         return self.moved.get(chat, chat)
 
     def last_id(self, chat: str) -> str:
-        """The id by which Telegram knows it now."""
+        """The chat's id at Telegram now."""
         return next((new for new, old in self.moved.items() if old == chat), chat)
 
     def known(self, place: Place) -> Place:
@@ -56,7 +56,7 @@ class UpdateCursor:
 
 
 def reached(value: str | None) -> UpdateCursor:
-    """Read it back; what cannot be read counts as absent: then it is read again, and known by its rows."""
+    """The cursor in this text; an unreadable one counts as none: updates come again and are deduplicated."""
     try:
         found = json.loads(value or "{}")
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Files that people send: fetched, from where the last try ended, and kept by the hash of their bytes."""
+"""Downloads files from people. A download goes on where the last try ended; the hash names the file."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from .content import TelegramFile, text_in
 from .results import down
 
 Keep = Callable[[bytes, str], Awaitable[str]]
-"""Keeps bytes of that type for good; gives their hash."""
+"""Stores these bytes with their media type; returns their hash."""
 
 LARGEST = 20 * 1024 * 1024
-"""Bytes of a file that a bot may fetch."""
+"""The most bytes of a file that a bot may fetch."""
 _TRIES = 4
-"""Tries in a row that bring nothing before a file is given up."""
+"""After so many tries in a row without any new byte, the download fails."""
 _PAUSE = 0.5
 _TOO_LARGE = "it is larger than a bot may fetch"
 
 
 class PartialDownloads:
-    """What came of files so far, in a folder where the next process finds it.
+    """Unfinished downloads, in a folder where the next process finds them.
 
-    Nothing is forced to the disk: the folder is one of this start of the machine, and what is found in it was
-    written by processes of the same, however they ended.
+    Nothing is synced to disk: each start of the machine has its own folder, so a file in it was written
+    during this start, and a process that died cannot have lost its bytes.
     """
 
     def __init__(self, folder: Path, clock: Clock) -> None:
@@ -40,15 +40,15 @@ class PartialDownloads:
         self._clock = clock
 
     def of(self, file: TelegramFile) -> Path:
-        """Where this one is; its name at Telegram stands for the same bytes for good."""
+        """The path of this file's download; its unique id at Telegram always means the same bytes."""
         return self._folder / hashlib.sha256(file.unique.encode("utf-8", "surrogatepass")).hexdigest()
 
     def clear_old(self) -> None:
-        """Remove what nobody went on with for a day, of this start of the machine and others."""
+        """Remove downloads that are a day old, of this start of the machine and of earlier ones."""
         for path in sorted(self._folder.parent.rglob("*"), reverse=True):
             with suppress(OSError):
                 if path.is_dir():
-                    # Fails for one that is not empty.
+                    # Fails for a folder that is not empty.
                     path.rmdir()
                 elif self._clock.now() - path.stat().st_mtime * 1_000 >= DAY:
                     path.unlink()
@@ -63,7 +63,7 @@ class PartialDownloads:
         path.unlink(missing_ok=True)
 
     def put(self, path: Path, at: int, chunk: bytes) -> None:
-        """These bytes stand there; what was written after that place before is gone."""
+        """Write these bytes at this place and cut the file after them."""
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with path.open("r+b" if path.exists() else "wb") as file:
@@ -75,68 +75,68 @@ class PartialDownloads:
 
 
 class Downloads:
-    """Fetches files. What came of one is kept until all of it is, over any number of processes."""
+    """Downloads files. An unfinished download stays until it is complete, over any number of processes."""
 
-    def __init__(self, client: Client, clock: Clock, keep: Keep, begun: PartialDownloads) -> None:
+    def __init__(self, client: Client, clock: Clock, keep: Keep, partial: PartialDownloads) -> None:
         self._client = client
         self._clock = clock
         self._keep = keep
-        self._begun = begun
+        self._partial = partial
 
     async def begin(self) -> None:
-        await asyncio.to_thread(self._begun.clear_old)
+        await asyncio.to_thread(self._partial.clear_old)
 
     async def fetch(self, file: TelegramFile) -> Attachment | str:
-        """The file, or a line that says why it is not there.
+        """The stored file, or a line that says why it is missing.
 
-        Raises `PlatformDown` as long as Telegram cannot even be asked: then its message is read again.
+        Raises `PlatformDown` if Telegram cannot be reached: the gateway then reads the message again.
         """
         if file.size is not None and file.size > LARGEST:
-            return _line(file, _TOO_LARGE)
-        path = self._begun.of(file)
+            return _missing_line(file, _TOO_LARGE)
+        path = self._partial.of(file)
         try:
             await self._download(file, path)
         except CallRefused as refusal:
-            self._begun.forget(path)
-            return _line(file, refusal.words)
-        content = await asyncio.to_thread(self._begun.content, path)
+            self._partial.forget(path)
+            return _missing_line(file, refusal.words)
+        content = await asyncio.to_thread(self._partial.content, path)
         digest = await self._keep(content, file.media_type)
-        self._begun.forget(path)
+        self._partial.forget(path)
         return Attachment(digest, file.name, file.media_type, len(content))
 
     async def _download(self, file: TelegramFile, path: Path) -> None:
-        """Go on until it is whole; as long as each try brings something, there may be many."""
+        """Try until the file is complete, as long as the tries bring new bytes."""
         idle = 0
         while True:
-            before = self._begun.size(path)
+            before = self._partial.size(path)
             try:
-                await self._go_on(file, path, before)
+                await self._download_rest(file, path, before)
                 return
             except CallRefused as refusal:
                 if refusal.code != 416 or not before:
                     raise
                 if file.size in (None, before):
-                    # There is nothing after what came already.
+                    # All bytes are there already.
                     return
-                self._begun.forget(path)
+                self._partial.forget(path)
             except CallFault as fault:
-                idle = 0 if self._begun.size(path) > before else idle + 1
+                idle = 0 if self._partial.size(path) > before else idle + 1
                 if idle >= _TRIES:
                     raise CallRefused(0, f"it could not be fetched ({fault})") from None
             await self._clock.sleep(_PAUSE * 2**idle)
 
-    async def _go_on(self, file: TelegramFile, path: Path, before: int) -> None:
-        """One try; a server that begins anew, whatever it was asked for, is taken at its word."""
+    async def _download_rest(self, file: TelegramFile, path: Path, before: int) -> None:
+        """One try. If a server ignores the range and starts at the first byte, the file starts again too."""
         async for at, chunk in self._client.download(await self._path(file), before):
             if at + len(chunk) > LARGEST:
                 raise CallRefused(413, _TOO_LARGE)
-            self._begun.put(path, at, chunk)
+            self._partial.put(path, at, chunk)
 
     async def _path(self, file: TelegramFile) -> str:
-        """Where it is to be had, for an hour.
+        """The path to download the file from; it is valid for an hour.
 
-        What would befall every request is the platform's trouble; all else is this file's, and keeps no other
-        message waiting.
+        Raises `PlatformDown` for a fault that would hit every call. Any other fault is about this file only,
+        and does not make other messages wait.
         """
         try:
             answer = await self._client.call("getFile", {"file_id": file.id})
@@ -148,9 +148,9 @@ class Downloads:
             raise
         path = text_in(answer, "file_path") if isinstance(answer, dict) else ""
         if not path:
-            raise CallRefused(0, "Telegram does not say where it is")
+            raise CallRefused(0, "Telegram gives no path for it")
         return path
 
 
-def _line(file: TelegramFile, why: str) -> str:
-    return f"[The file {file.name} came with this message and is not here: {why}.]"
+def _missing_line(file: TelegramFile, why: str) -> str:
+    return f"[The file {file.name} came with this message but could not be stored: {why}.]"

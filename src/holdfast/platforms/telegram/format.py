@@ -1,8 +1,8 @@
-"""Markdown, as models write it, as the HTML that Telegram shows; and as plain text where that cannot be.
+"""Turns a model's Markdown into Telegram's HTML, or into plain text if that is not possible. Pure.
 
-Telegram refuses a whole message for one wrong tag. So tags are made here from a parsed text, each closed
-where it was opened, and every character that is not ours is escaped. Nothing a model wrote is left out: what
-Telegram has no form for (HTML, tables, definitions of links) is shown as it was written. Pure.
+Telegram refuses a whole message for one wrong tag. So this module makes the tags from a parsed text, closes
+each where it opened it, and escapes every other character. It leaves out nothing that the model wrote: text
+that Telegram has no form for (HTML, tables, definitions of links) is shown as it was written.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from holdfast.policy.delivery.parts import width
 from holdfast.records import dataclass
 
 LONGEST = 4096
-"""What one message may have, in UTF-16 units, as it is seen."""
+"""The longest message, in UTF-16 units of its visible text."""
 NOTHING_SEEN = "…"
-"""Instead of a text without anything to see, which Telegram does not take."""
+"""The replacement for a text without visible characters, which Telegram refuses."""
 
 _LONGEST_SOURCE = 2 * LONGEST
-"""Characters that are parsed; what is longer does not fit with its looks either, and stays plain."""
+"""The most characters to parse; a longer text would not fit formatted either, and stays plain."""
 _DEEPEST = 20
-"""Lists and quotes in each other; beyond this a parser would leave text out, so such a text stays plain.
+"""The deepest nesting of lists and quotes. Beyond it the parser would drop text, so the text stays plain.
 
-Few: for brackets that are never closed, what the parser does grows with this as well.
+It is low, because the parser's work for unclosed brackets grows with it.
 """
 _TAGS = {"strong": "b", "em": "i", "s": "s"}
 _LINKS = re.compile(r"(?:https?://|mailto:)\S+", re.IGNORECASE)
-"""Addresses that may be followed by a tap. Others do something in the app itself, or nobody knows what."""
+"""Addresses that may become links. Others could act inside the app, or do something unknown."""
 _MADE_LIVE = re.compile(r"(tg|ton|tonsite)://(?=[a-z0-9_-])", re.IGNORECASE)
-"""Telegram makes links of these by itself, wherever they stand, except in code."""
+"""Telegram makes links of these by itself everywhere except in code."""
 _COMMAND = re.compile(r"(?<![\w/])/(?=[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]+)?(?![\w/]))")
-"""The slash of what Telegram takes for a command of a bot, wherever it stands, except in code."""
+"""The slash of a text that Telegram shows as a bot command, everywhere except in code."""
 _WHOLE_COMMAND = re.compile(_COMMAND.pattern + r"[A-Za-z0-9_]+(?:@[A-Za-z0-9_]+)?")
 _OTHER_SLASH = "\u2215"
-"""Looks like a slash and makes no command; where there is no code to put a command into."""
+"""Looks like a slash but makes no command, for plain text, which has no code."""
 _CODE = re.compile(r"<(code|pre)\b.*?</\1>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _RULE = "———"
@@ -47,21 +47,21 @@ _RULE = "———"
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A text for Telegram; with `html`, its parse mode is HTML."""
+    """A text for Telegram; with `html` its parse mode is HTML."""
 
     text: str
     html: bool
 
     @property
     def seen(self) -> str:
-        """What people read of it."""
+        """The visible text."""
         return html.unescape(_TAG.sub("", self.text)) if self.html else self.text
 
 
 def render(markdown: str, mark: str = "", commands: bool = True) -> Rendered:
-    """The text as Telegram shows it, behind a mark if there is one; plain if its looks do not fit.
+    """The text for Telegram, after the mark if there is one; plain if it does not fit formatted.
 
-    Without `commands` no command in it can be tapped.
+    Without `commands`, people cannot tap any command in it.
     """
     source = readable(markdown)
     if not has_something_to_see(source):
@@ -75,22 +75,22 @@ def render(markdown: str, mark: str = "", commands: bool = True) -> Rendered:
 
 
 def unlinked(text: str, commands: bool = True) -> str:
-    """The text with a gap in addresses that do something in the app: what a model writes is no button.
+    """The text with a gap in addresses that act inside the app: a model's text must not become a button.
 
-    It is not longer than before, so that it still fits.
+    It is not longer than before, so it still fits.
     """
     apart = _MADE_LIVE.sub(r"\1: /", text)
     return apart if commands else _COMMAND.sub(_OTHER_SLASH, apart)
 
 
 def _has_live(looks: Rendered, commands: bool) -> bool:
-    """Whether such an address, or a command, is left in pieces that each look harmless."""
+    """Whether pieces that are harmless alone form such an address or a command together."""
     seen = Rendered(_CODE.sub(" ", looks.text), html=True).seen
     return bool(_MADE_LIVE.search(seen) or (not commands and _COMMAND.search(seen)))
 
 
 def readable(text: str) -> str:
-    """Without halves of characters, which cannot be sent, nor be kept."""
+    """The text without single surrogates, which can be neither sent nor stored."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -103,7 +103,7 @@ def has_something_to_see(text: str) -> bool:
 
 
 def _formatted(source: str, commands: bool) -> str:
-    """The text with tags; nothing if it is nested too deep."""
+    """The text with tags; empty if it is nested too deeply."""
     tokens = _parser().parse(source)
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         return ""
@@ -111,7 +111,7 @@ def _formatted(source: str, commands: bool) -> str:
 
 
 def _parser() -> MarkdownIt:
-    # Definitions of links would vanish, and HTML is what a model shows, not what it means.
+    # Definitions of links would vanish. HTML in a reply is an example to show, not markup.
     options = {"html": False, "maxNesting": _DEEPEST}
     return MarkdownIt("commonmark", options).enable(["strikethrough", "table"]).disable(["reference"])
 
@@ -159,7 +159,7 @@ class _Writer:
         return "\n".join(lines)
 
     def _as_written(self, node: SyntaxTreeNode) -> str:
-        """A table in type of one width; cells that are too many would be left out by the parser."""
+        """A table as it was written, in a fixed-width font: the parser would drop surplus cells."""
         begins, ends = node.map or (0, 0)
         return f"<pre>{_escaped(chr(10).join(self._lines[begins:ends]).rstrip())}</pre>"
 

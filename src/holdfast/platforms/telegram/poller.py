@@ -1,4 +1,4 @@
-"""Asking for updates: our own loop, that never lets Telegram forget what is not committed."""
+"""Polls for updates in its own loop, which never confirms an update to Telegram before its commit."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from .results import down
 from .wire import WANTED
 
 LONG = 25
-"""Seconds Telegram waits for something to bring."""
+"""Seconds that Telegram waits for an update before it answers."""
 SLACK = 15
 MOST = 100
 LOOK = 60.0
-"""Seconds without anything after which Telegram is asked whether something waits all the same."""
+"""After so many seconds without an update, the bot asks Telegram how many are waiting."""
 ALBUM = 1.0
-"""Seconds for the rest of an album, whose items come one by one."""
+"""Seconds to wait for the rest of an album, whose items come one by one."""
 _WAITS = 3
 
 log = logging.getLogger(__name__)
 
 
 class Poller:
-    """Reads by `getUpdates`, each time from where the ledger is: only that confirms what came before."""
+    """Reads with `getUpdates` from the ledger's position, which confirms all updates before it."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
         self._clock = clock
         self._heard = clock.monotonic()
-        """When it was last certain that nothing waits unheard."""
+        """When it was last certain that no update was waiting."""
 
     async def begin(self) -> None:
-        """A webhook would keep everything from us; what waits there is kept."""
+        """Remove a webhook, which would take all updates; those that wait are not lost."""
         info = await self._client.call("getWebhookInfo")
         if isinstance(info, dict) and text_in(info, "url"):
-            log.warning("this bot had a webhook; it is taken away, since telegram.reading is polling")
+            log.warning("this bot had a webhook; the gateway removes it, because telegram.reading is polling")
             await self._client.call("deleteWebhook", {"drop_pending_updates": False})
         self._heard = self._clock.monotonic()
 
     async def read(self, offset: int | None) -> list[object]:
-        """What comes next, or nothing for now."""
+        """The next updates; empty if none came."""
         found = await self._get(offset, LONG)
         if not found and self._clock.monotonic() - self._heard >= LOOK:
-            found = await self._check(offset)
+            found = await self._check_for_waiting(offset)
         if found:
             self._heard = self._clock.monotonic()
-        return await self._whole(found, offset)
+        return await self._with_rest_of_album(found, offset)
 
     def confirm(self) -> None:
-        """The next read says so."""
+        """Do nothing: the position of the next read confirms the batch."""
 
     async def close(self) -> None:
         return None
@@ -66,11 +66,11 @@ class Poller:
         except CallFault as fault:
             raise down(fault) from None
         if not isinstance(found, list):
-            raise PlatformDown("Telegram brought something that is no list of updates")
+            raise PlatformDown("Telegram sent something that is not a list of updates")
         return found
 
-    async def _check(self, offset: int | None) -> list[object]:
-        """Never connected but deaf: if something waits that does not come, that is said aloud."""
+    async def _check_for_waiting(self, offset: int | None) -> list[object]:
+        """Raise `PlatformDown` if updates wait at Telegram but do not arrive."""
         try:
             info = await self._client.call("getWebhookInfo")
         except CallFault as fault:
@@ -79,13 +79,13 @@ class Poller:
         if waiting:
             found = await self._get(offset, 0) or await self._get(None, 0)
             if not found:
-                raise PlatformDown(f"deaf: {waiting} updates wait at Telegram and none of them comes")
+                raise PlatformDown(f"{waiting} updates wait at Telegram, but none arrives")
             return found
         self._heard = self._clock.monotonic()
         return []
 
-    async def _whole(self, found: list[object], offset: int | None) -> list[object]:
-        """With the rest of an album it ends with: read again from the same place, nothing is confirmed."""
+    async def _with_rest_of_album(self, found: list[object], offset: int | None) -> list[object]:
+        """The batch with the rest of its last album. It reads from the same position and confirms nothing."""
         for _ in range(_WAITS):
             if not found or not _ends_in_album(found[-1]) or len(found) >= MOST:
                 break

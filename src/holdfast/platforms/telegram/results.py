@@ -1,4 +1,4 @@
-"""What the Bot API's answer to a send means for what is owed. Pure."""
+"""Turns the Bot API's answer to a send into the delivery's result. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .client import CallFault, CallRefused, FloodWait, Unreached
 from .content import integer
 
 _TOKEN = (401, 404)
-"""Codes of an answer to a token that Telegram does not know, whatever was asked."""
+"""The codes with which Telegram answers every call with an unknown token."""
 _GONE = (
     "chat not found",
     "group chat was deactivated",
@@ -29,7 +29,7 @@ _GONE = (
     "topic_id_invalid",
     "direct messages topic",
 )
-"""Refusals after which nothing more goes to this chat, or to this topic of it; never to another instead."""
+"""Refusals that end all sends to this chat or topic. The message never goes to another topic instead."""
 _LOOKS = (
     "can't parse entities",
     "entity_",
@@ -48,13 +48,13 @@ _NOT_THERE = (
 
 
 def sent(answer: object, prefix: str = "") -> Sent:
-    """It is there, by this name."""
+    """The result of a send that arrived, with the message's id."""
     number = integer(answer, "message_id") if isinstance(answer, dict) else None
     return Sent(None if number is None else f"{prefix}{number}")
 
 
 def unsent(fault: CallFault, now: int) -> SendResult:
-    """What a fault says of a message; raises `PlatformDown` when none could go out."""
+    """The result of a send that failed; raises `PlatformDown` if every send would fail."""
     match fault:
         case FloodWait():
             return TryAgain(now + fault.seconds * SECOND, str(fault), counts=False)
@@ -69,18 +69,18 @@ def unsent(fault: CallFault, now: int) -> SendResult:
 
 
 def down(fault: CallFault) -> PlatformDown:
-    """What is wrong, in words for who has to mend it."""
+    """The fault in words for the operator, who has to repair it."""
     match fault:
         case FloodWait():
             return PlatformDown(str(fault), fault.seconds)
         case CallRefused() if fault.code in _TOKEN:
             return PlatformDown(
-                "Telegram does not know the bot's token; telegram.token_env or token_file names it"
+                "Telegram does not know the bot's token; check telegram.token_env or telegram.token_file"
             )
         case CallRefused() if fault.code == 409:
             return PlatformDown(
-                "somebody else reads this bot's messages (409): another program has the same token, or a "
-                "webhook is set; only one of them can be served"
+                "another program reads this bot's messages with the same token, or a webhook is set (409); "
+                "Telegram serves only one of them: stop the other one"
             )
         case CallRefused():
             return PlatformDown(f"Telegram refused: {fault.words}")
@@ -88,12 +88,12 @@ def down(fault: CallFault) -> PlatformDown:
 
 
 def is_about_looks(fault: CallRefused) -> bool:
-    """Whether the same text may be taken without any looks."""
+    """Whether Telegram may take the same text as plain text."""
     return _says(fault, _LOOKS)
 
 
 def is_edited(fault: CallRefused) -> bool:
-    """Whether there is nothing left to be edited: it reads so already, or it is not there."""
+    """Whether no edit is needed: the text is already so, or the message is gone."""
     return fault.code == 403 or _says(fault, (*_AS_IT_IS, *_NOT_THERE, *_GONE))
 
 

@@ -1,4 +1,4 @@
-"""The Bot API over HTTP, by `aiogram`: the only module that knows it."""
+"""The Bot API over HTTP. No other module uses `aiogram`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _CODES: Mapping[type[TelegramAPIError], int] = {
 
 
 class Http(Protocol):
-    """Makes what carries the requests, for a server's addresses."""
+    """Makes an HTTP session for a server's addresses."""
 
     def __call__(self, *, api: TelegramAPIServer) -> AiohttpSession: ...
 
@@ -58,26 +58,26 @@ class BotSession:
         self._bot = Bot(token, session=self._session)
 
     async def call(self, method: str, parameters: Mapping[str, object], within: int) -> Any:
-        """Ask for something; what is answered, as it came."""
+        """Call a method; returns the answer unparsed."""
         request = _method(method)(**parameters)
         try:
             return await self._bot(request, request_timeout=within)
         except AiogramError as error:
-            # Not from it: it may hold more than is good for a log.
+            # Without `from error`: its text may hold secrets, which must not reach the log.
             raise _fault(error) from None
         except (OSError, ClientError) as error:
             raise Unanswered(type(error).__name__) from None
 
     def upload(self, path: Path, name: str) -> object:
-        """A file, to be given as a parameter."""
+        """A local file as a parameter."""
         return FSInputFile(path, name)
 
     async def download(self, path: str, begin: int, within: int) -> AsyncIterator[tuple[int, bytes]]:
-        """What a file holds from there on, or all of it, piece by piece with their places."""
+        """The bytes of a file from `begin` on, or from its first byte, in pieces with their places."""
         url = self._session.api.file_url(self._bot.token, path)
         headers = {"Range": f"bytes={begin}-"} if begin else {}
         try:
-            # Not `stream_content`, which does not say whether the server has looked at the range.
+            # Not `stream_content`: it does not say whether the server used the range.
             session = await self._session.create_session()
             asked = session.get(url, headers=headers, timeout=ClientTimeout(within), raise_for_status=True)
             async with asked as answer:
@@ -96,7 +96,7 @@ class BotSession:
 
 @cache
 def _method(name: str) -> type[TelegramMethod[Any]]:
-    """A method by its name that takes and gives anything."""
+    """A method by its name, with any parameters and any result."""
     given = {"__module__": __name__, "__returning__": Any, "__api_method__": name}
     return type(name, (TelegramMethod,), given)
 
@@ -108,7 +108,7 @@ def _fault(error: AiogramError) -> CallFault:
         case TelegramMigrateToChat():
             return CallRefused(400, "the group has become a supergroup", error.migrate_to_chat_id)
         case TelegramServerError() | ClientDecodeError():
-            return Unanswered(f"an answer that says nothing ({type(error).__name__})")
+            return Unanswered(f"an answer without a result ({type(error).__name__})")
         case TelegramAPIError() if type(error) in _CODES:
             return CallRefused(_CODES[type(error)], error.message)
         case TelegramNetworkError() if isinstance(error.__cause__, ClientConnectorError):

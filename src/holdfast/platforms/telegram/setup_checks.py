@@ -1,8 +1,7 @@
-"""A few questions to the Bot API, for whoever sets a bot up or looks after one.
+"""Checks of a bot at the Bot API, for setup and diagnosis.
 
-None of them changes anything or gets in the way of a gateway that serves the bot, unless it says so. The
-token is part of every address that is asked, so no address, and no words of a client library, are ever passed
-on.
+A check changes nothing and does not disturb a gateway that serves the bot, unless its docstring says so. The
+token is part of every URL, so no error contains a URL or a text of the HTTP library.
 """
 
 from __future__ import annotations
@@ -20,28 +19,30 @@ if TYPE_CHECKING:
     import httpx
 
 TOKEN = re.compile(r"[0-9]+:[A-Za-z0-9_-]+")
-"""How a token looks."""
+"""The form of a token."""
 _PATIENCE = 10.0
 _LISTENS = 5
-"""Seconds in which who also reads this bot would come back."""
+"""Seconds within which another reader of this bot would poll again."""
 _CONFLICT = 409
 _REFUSED = (401, 404)
-"""What Telegram answers to a token it does not know, or to one that is no token."""
+"""Telegram's status for an unknown or malformed token."""
 
 
 class TokenRefused(HoldfastError):
     """The Bot API does not know this token."""
 
     def __init__(self, where: str) -> None:
-        super().__init__(f"{where} does not know this token; it may be mistyped, or revoked by @BotFather")
+        super().__init__(
+            f"{where} does not know this token; check it for typing errors, or get a new one from @BotFather"
+        )
 
 
 class ApiNotReached(HoldfastError):
-    """The Bot API gave no answer, or none that makes sense."""
+    """The Bot API gave no answer, or one that cannot be read."""
 
 
 class ApiDeclined(HoldfastError):
-    """The Bot API answered, and did not do what it was asked."""
+    """The Bot API refused the call and says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,15 @@ class Bot:
     username: str
     joins_groups: bool
     reads_groups: bool
-    """Whether it sees all messages of a group, not only those that are meant for it."""
+    """Whether it gets all messages of a group, not only those addressed to it."""
     has_topics: bool
     ahead: float
-    """Seconds by which our clock is ahead of the server's; 0 if it does not say."""
+    """Seconds by which this machine's clock is ahead of the server's; 0 if the server sends no date."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """Where updates are brought to, if they are, and how many wait."""
+    """The bot's webhook: its address, empty without one, and how many updates wait."""
 
     url: str
     waiting: int
@@ -69,7 +70,7 @@ class Hook:
 
 
 class SetupChecks:
-    """Asks the Bot API at one address with one token."""
+    """Calls the Bot API at one address with one token."""
 
     def __init__(self, base_url: str, token: str, clock: Clock) -> None:
         self._address = f"{base_url.rstrip('/')}/bot{token}"
@@ -77,7 +78,7 @@ class SetupChecks:
         self.where = urlsplit(base_url).netloc
 
     async def bot(self) -> Bot:
-        """Whose token it is; raises `TokenRefused` or `ApiNotReached`."""
+        """The bot of this token; raises `TokenRefused` or `ApiNotReached`."""
         answer = await self._get("getMe")
         me = _object(self._result(answer), self.where)
         return Bot(
@@ -91,16 +92,16 @@ class SetupChecks:
         )
 
     async def hook(self) -> Hook:
-        """Where updates go, and how many wait for somebody to take them."""
+        """The webhook, and how many updates wait to be read."""
         found = _object(self._result(await self._get("getWebhookInfo")), self.where)
         waiting = int(found.get("pending_update_count", 0))
         return Hook(str(found.get("url", "")), waiting, str(found.get("last_error_message", "")))
 
     async def is_read_elsewhere(self) -> bool:
-        """Whether somebody asks for this bot's updates; not to be asked while a gateway of ours does.
+        """Whether another program polls for this bot's updates; do not call it while a gateway polls.
 
-        Nothing is confirmed. Who asks last is served, and who asked before is sent away and comes back, which
-        is waited for.
+        It confirms nothing. Telegram serves the latest poll and ends the one before; this waits until the
+        other program polls again.
         """
         answer = await self._get("getUpdates", timeout=str(_LISTENS), limit="1")
         if answer.status_code == _CONFLICT:
@@ -109,7 +110,7 @@ class SetupChecks:
         return False
 
     async def drop_hook(self) -> None:
-        """Let updates be asked for again; none of those that wait is lost."""
+        """Remove the webhook, so that the bot can poll; waiting updates are not lost."""
         self._result(await self._get("deleteWebhook"))
 
     async def chat(self, chat: str) -> str:
@@ -118,16 +119,16 @@ class SetupChecks:
         return str(found.get("title") or found.get("first_name") or chat)
 
     async def _get(self, method: str, **params: str) -> httpx.Response:
-        import httpx  # noqa: PLC0415 - no other command waits for it
+        import httpx  # noqa: PLC0415 - slow; no other command needs it
 
         try:
             async with httpx.AsyncClient(timeout=_PATIENCE, follow_redirects=False) as client:
                 return await client.get(f"{self._address}/{method}", params=params)
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            # Its own words may hold the address, and so the token.
+            # Its text may hold the URL, and so the token.
             kind = type(error).__name__
             raise ApiNotReached(
-                f"{self.where} gives no answer ({kind}); is it the right address, and the network up?"
+                f"{self.where} gives no answer ({kind}); check the address and the network"
             ) from None
 
     def _result(self, answer: httpx.Response) -> object:
@@ -135,7 +136,7 @@ class SetupChecks:
             told = _object(answer.json(), self.where)
         except ValueError:
             raise ApiNotReached(
-                f"{self.where} answers, but not as the Bot API does (HTTP {answer.status_code})"
+                f"{self.where} answers, but not like the Bot API (HTTP {answer.status_code})"
             ) from None
         if told.get("ok") is True:
             return told.get("result")
@@ -153,5 +154,5 @@ class SetupChecks:
 
 def _object(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ApiNotReached(f"{where} answers, but not as the Bot API does")
+        raise ApiNotReached(f"{where} answers, but not like the Bot API")
     return value

@@ -1,4 +1,4 @@
-"""Updates that Telegram brings: each is answered 200 once it is committed, and brought again until then."""
+"""Receives updates by a webhook. Each gets status 200 after its commit; Telegram repeats it until then."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .wire import WANTED
 
 HEADER = "X-Telegram-Bot-Api-Secret-Token"
 LOOK = 60.0
-"""Seconds between two looks at how Telegram gets on with bringing."""
+"""After so many seconds without an update, the bot asks Telegram for the state of the webhook."""
 ALBUM = 1.0
-"""Seconds for the rest of an album, whose items come one by one."""
+"""Seconds to wait for the rest of an album, whose items come one by one."""
 PATIENCE = 50.0
-"""Seconds a delivery waits for its commit; Telegram brings it again after that."""
+"""Seconds a request waits for its commit; after that Telegram repeats it."""
 AT_ONCE = 100
 LARGEST = 4 * 1024 * 1024
 
@@ -37,7 +37,7 @@ class _Post:
 
 
 class WebhookListener:
-    """Listens for updates. What was not confirmed is given again by the next read."""
+    """Listens for updates. The next read returns unconfirmed updates again."""
 
     def __init__(self, client: Client, clock: Clock, where: WebhookAddress, token: str) -> None:
         self._client = client
@@ -45,12 +45,12 @@ class WebhookListener:
         self._where = where
         self._secret = webhook_secret(token)
         self._posts: list[_Post] = []
-        self._given: list[_Post] = []
+        self._batch: list[_Post] = []
         self._posted = Bell()
         self._runner: web.AppRunner | None = None
 
     async def begin(self) -> None:
-        """Listen, then say where."""
+        """Listen, then tell Telegram the address."""
         if self._runner is None:
             app = web.Application(client_max_size=LARGEST)
             app.router.add_post(urlsplit(self._where.url).path or "/", self._take)
@@ -61,7 +61,7 @@ class WebhookListener:
             except OSError as error:
                 await runner.cleanup()
                 raise PlatformDown(
-                    f"nobody can listen at telegram.webhook_port {self._where.port}: {error.strerror}"
+                    f"the gateway cannot listen at telegram.webhook_port {self._where.port}: {error.strerror}"
                 ) from None
             self._runner = runner
         await self._client.call(
@@ -75,24 +75,24 @@ class WebhookListener:
         )
 
     async def read(self, offset: int | None) -> list[object]:
-        """What was brought and is not confirmed yet; nothing, if nothing came for a while."""
+        """The updates that are not confirmed yet; empty if none came for a while."""
         rung = self._posted.rung
         if not self._posts:
             await first_of(self._posted.since(rung), self._clock.sleep(LOOK))
         if not self._posts:
-            await self._check()
+            await self._check_for_waiting()
             return []
         if any(_of_album(post.update) for post in self._posts):
             await self._clock.sleep(ALBUM)
-        self._given = sorted(self._posts[:AT_ONCE], key=_number)
-        return [post.update for post in self._given]
+        self._batch = sorted(self._posts[:AT_ONCE], key=_number)
+        return [post.update for post in self._batch]
 
     def confirm(self) -> None:
-        """All that was given last is committed."""
-        for post in self._given:
+        """The last batch is committed: answer its requests."""
+        for post in self._batch:
             if not post.kept.done():
                 post.kept.set_result(True)
-        self._given = []
+        self._batch = []
 
     async def close(self) -> None:
         for post in self._posts:
@@ -115,8 +115,8 @@ class WebhookListener:
         kept = post.kept.done() and not post.kept.cancelled()
         return web.Response(status=200 if kept else 503)
 
-    async def _check(self) -> None:
-        """Never connected but deaf: what waits at Telegram and does not come is said aloud."""
+    async def _check_for_waiting(self) -> None:
+        """Raise `PlatformDown` if updates wait at Telegram but do not arrive."""
         try:
             info = await self._client.call("getWebhookInfo")
         except CallFault as fault:
@@ -124,11 +124,11 @@ class WebhookListener:
         if not isinstance(info, dict):
             return
         if text_in(info, "url") != self._where.url:
-            raise PlatformDown("somebody else has set another webhook for this bot, or taken ours away")
+            raise PlatformDown("another program has changed or removed this bot's webhook")
         waiting = integer(info, "pending_update_count")
         if waiting and not self._posts:
-            why = text_in(info, "last_error_message") or "nobody says why"
-            raise PlatformDown(f"deaf: {waiting} updates wait at Telegram and do not come here: {why}")
+            why = text_in(info, "last_error_message") or "Telegram gives no reason"
+            raise PlatformDown(f"{waiting} updates wait at Telegram, but none arrives here: {why}")
 
 
 async def _done(kept: asyncio.Future[bool]) -> None:

@@ -1,10 +1,10 @@
-"""Updates as what they mean to Holdfast, and deliveries as what Telegram is asked. Pure; nothing here raises.
+"""Reads updates into events, and makes calls of deliveries. Pure; nothing here raises.
 
-What comes over the wire may be anything. A field that is not what it should be counts as absent; an update
-that cannot be understood without it is set aside with the reason.
+An update can contain anything. A field of the wrong form counts as absent; if an update cannot be understood
+without it, the update is set aside with the reason.
 
-An event is known by the message it is about, not by its update: update ids begin anywhere after a week of
-silence, and one that had been there before would make us pass a new message over.
+The id of an event comes from its message, not from its update: after a week of silence, update ids start
+anywhere, and a repeated id would make the gateway skip a new message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .format import NOTHING_SEEN, has_something_to_see, readable, render, unlink
 
 PLATFORM = "telegram"
 WANTED = ("message", "edited_message", "callback_query", "my_chat_member")
-"""The kinds to ask Telegram for."""
+"""The kinds of updates that the bot asks Telegram for."""
 _DIRECT_TOPIC = "dm"
 _MOST_SHOWN = 4_000
 _KINDS = {"private": ChatKind.DIRECT, "group": ChatKind.GROUP, "supergroup": ChatKind.GROUP}
@@ -37,14 +37,14 @@ _OTHERS = frozenset(
         *("shipping_query", "pre_checkout_query", "purchased_paid_media"),
     )
 )
-"""Kinds that say nothing to an assistant."""
+"""Kinds of updates that an agent has no use for."""
 
 Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """The bot that reads: its id, and the name that commands in groups are addressed to."""
+    """The bot itself: its id, and the name that commands in groups are addressed to."""
 
     account: str
     username: str = ""
@@ -52,20 +52,20 @@ class Me:
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A message, an edit or a press; its files are still on Telegram's side."""
+    """A message, an edit or a press; its files are still at Telegram."""
 
     event: Arrival | Revision
     files: tuple[TelegramFile, ...] = ()
     album: str | None = None
-    """Messages with the same one were sent as one."""
+    """The id of the album that the message belongs to."""
     press: ButtonPress | None = None
     query: str | None = None
-    """The press that waits to be answered, so that the button stops to spin."""
+    """The id of the press; an answer to it stops the button's spinning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A group has another id from now on."""
+    """A group has got a new id."""
 
     old: str
     new: str
@@ -73,20 +73,20 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class BotMembership:
-    """Whether the bot may speak in a chat has changed."""
+    """A change of whether the bot may write in a chat."""
 
     chat: str
     welcome: bool
 
 
 Read = FoundMessage | SetAside | Moved | BotMembership | None
-"""None: nothing of interest."""
+"""None: nothing that the gateway uses."""
 
 
 def read(update: object, me: Me) -> Read:
-    """What an update means; never raises, whatever it is."""
+    """The event in an update; never raises, for any input."""
     if not _is_object(update):
-        return SetAside(None, "an update that is no object", shown(update))
+        return SetAside(None, "an update that is no object", payload_text(update))
     id_ = integer(update, "update_id")
     event_id = None if id_ is None else f"update:{id_}"
     for kind in WANTED:
@@ -94,20 +94,20 @@ def read(update: object, me: Me) -> Read:
         if content is not None:
             reader = _READERS[kind]
             found = reader(content, me, id_) if _is_object(content) else f"a {kind} that is no object"
-            return SetAside(event_id, found, shown(update)) if isinstance(found, str) else found
+            return SetAside(event_id, found, payload_text(update)) if isinstance(found, str) else found
     if any(kind in update for kind in _CHANNELS):
-        return SetAside(event_id, "posts of channels are not read", shown(update))
+        return SetAside(event_id, "posts of channels are not read", payload_text(update))
     if not _OTHERS.isdisjoint(update):
         return None
-    return SetAside(event_id, "an update of a kind that is not known", shown(update))
+    return SetAside(event_id, "an update of a kind that is not known", payload_text(update))
 
 
 def _is_object(value: object) -> TypeGuard[Json]:
     return isinstance(value, dict) and all(isinstance(name, str) for name in value)
 
 
-def shown(payload: object) -> str:
-    """Input as text, for who looks at what was set aside; cut where it is long."""
+def payload_text(payload: object) -> str:
+    """The input as text for the set-aside row, cut if it is long."""
     try:
         return json.dumps(payload)[:_MOST_SHOWN]
     except (TypeError, ValueError, RecursionError):
@@ -135,7 +135,7 @@ def _message(message: Json, me: Me, update: int | None) -> FoundMessage | Moved 
     arrival = Arrival(
         f"message:{chat_id}:{number}",
         origin,
-        _meant(content.text),
+        _start_as_help(content.text),
         str(number),
         _time(integer(message, "date")),
         replies_to=_replied(message, me),
@@ -144,14 +144,14 @@ def _message(message: Json, me: Me, update: int | None) -> FoundMessage | Moved 
 
 
 def _replied(message: Json, me: Me) -> str | None:
-    """The message of ours that somebody replies to; a reply to anybody else says nothing to us."""
+    """The bot's message that this one replies to; None for a reply to another sender."""
     replied = part(message, "reply_to_message")
     number, sender = integer(replied, "message_id"), integer(part(replied, "from"), "id")
     return str(number) if number is not None and str(sender) == me.account else None
 
 
 def _moved(message: Json, chat: int) -> Moved | None:
-    """Both groups say so; one of them is enough, and each may come first."""
+    """A move of a group. The old and the new group both report it, in any order; one is enough."""
     new, old = integer(message, "migrate_to_chat_id"), integer(message, "migrate_from_chat_id")
     if new is not None:
         return Moved(str(chat), str(new))
@@ -175,7 +175,7 @@ def _origin(message: Json, me: Me) -> Origin | str:
     if kind is None:
         return "a message from a kind of chat that is not read"
     if "sender_chat" in message:
-        # An anonymous admin, or a channel: nobody who could be allowed by their id.
+        # An anonymous admin or a channel: it has no id of a person that could be let in.
         return "a message in the name of a chat, not of a person"
     if sender is None:
         return "a message without its sender"
@@ -183,15 +183,15 @@ def _origin(message: Json, me: Me) -> Origin | str:
 
 
 def _place(message: Json, me: Me) -> Place:
-    """Chat and topic. A thread that is no topic is only how replies hang together in a group."""
+    """The chat and the topic. A thread without a topic is only a chain of replies in a group."""
     direct = integer(part(message, "direct_messages_topic"), "topic_id")
     thread = integer(message, "message_thread_id") if message.get("is_topic_message") is True else None
     topic = f"{_DIRECT_TOPIC}{direct}" if direct is not None else None if thread is None else str(thread)
     return Place(PLATFORM, me.account, str(integer(part(message, "chat"), "id")), topic)
 
 
-def _meant(text: str) -> str:
-    """What clients say by themselves when somebody opens a chat is a wish to know what to do there."""
+def _start_as_help(text: str) -> str:
+    """The text, with `/help` for `/start`, which clients send by themselves when a person opens the chat."""
     return "/help" if text.partition(" ")[0].partition("@")[0] == "/start" else text
 
 
@@ -223,7 +223,7 @@ def _press(query: Json, me: Me, update: int | None) -> FoundMessage | str:
 
 
 def _pressed_label(message: Json, data: str) -> str:
-    """What stands on the button, if the whole of the option does."""
+    """The label of the button, if it holds the whole option."""
     rows = part(message, "reply_markup").get("inline_keyboard")
     for row in rows if isinstance(rows, list) else ():
         for button in row if isinstance(row, list) else ():
@@ -233,7 +233,7 @@ def _pressed_label(message: Json, data: str) -> str:
     return ""
 
 
-def _standing(change: Json, me: Me, update: int | None) -> BotMembership | str:
+def _membership(change: Json, me: Me, update: int | None) -> BotMembership | str:
     chat, status = integer(part(change, "chat"), "id"), text_in(part(change, "new_chat_member"), "status")
     if chat is None or not status:
         return "a change of membership without its chat or its state"
@@ -244,7 +244,7 @@ _READERS = {
     "message": _message,
     "edited_message": _edit,
     "callback_query": _press,
-    "my_chat_member": _standing,
+    "my_chat_member": _membership,
 }
 
 
@@ -253,16 +253,16 @@ def _time(seconds: int | None) -> int | None:
 
 
 def joined(found: list[Read]) -> list[Read]:
-    """Albums as one message each, as far as one read brought them together.
+    """Join the items of each album in this read to one message.
 
-    Telegram brings the items of an album one by one and does not say which is the last: to wait for more
-    would mean to leave unconfirmed, or to keep in memory, what was already read. What comes later is a
-    message of its own.
+    Telegram sends the items of an album one by one and does not mark the last one. To wait for more, the
+    gateway would have to leave messages unconfirmed or keep them in memory. A later item is a message of its
+    own.
     """
     result: list[Read] = []
     for each in found:
         last = result[-1] if result else None
-        whole = _with(last, each)
+        whole = _joined_pair(last, each)
         if whole is None:
             result.append(each)
         else:
@@ -270,7 +270,7 @@ def joined(found: list[Read]) -> list[Read]:
     return result
 
 
-def _with(album: Read, item: Read) -> FoundMessage | None:
+def _joined_pair(album: Read, item: Read) -> FoundMessage | None:
     if not isinstance(album, FoundMessage) or not isinstance(item, FoundMessage):
         return None
     first, more = album.event, item.event
@@ -286,7 +286,7 @@ def _with(album: Read, item: Read) -> FoundMessage | None:
 
 
 def chat_and_topic(place: Place) -> dict[str, object]:
-    """Where something goes, as parameters of a request."""
+    """The chat and the topic as parameters of a call."""
     chat = int(place.chat) if place.chat.lstrip("-").isdecimal() else place.chat
     thread = place.thread or ""
     if is_direct_topic(place) and thread[len(_DIRECT_TOPIC) :].isdecimal():
@@ -300,9 +300,9 @@ def is_direct_topic(place: Place) -> bool:
 
 
 def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
-    """The parameters for one part of something owed, but for its file; `plain`: without any looks.
+    """The parameters for one part of a delivery, without its file; `plain`: as plain text.
 
-    A reply whose message is gone goes to the same topic without it: Telegram does that by itself if asked.
+    If the message that it replies to is gone, it goes to the same topic without it: Telegram can do that.
     """
     place = place_at(delivery.chat)
     mark = mark_for(delivery)
@@ -325,7 +325,7 @@ def to_send(delivery: Delivery, plain: bool = False) -> dict[str, object]:
 
 
 def caption_for(text: str, mark: str = "", plain: bool = False, commands: bool = True) -> dict[str, object]:
-    """The parameters of what is said of a file; there may be nothing."""
+    """The parameters for the caption of a file; there may be none."""
     if not has_something_to_see(text):
         return {"caption": mark.strip()} if mark else {}
     words = text_for(text, mark, plain, commands)
@@ -333,7 +333,7 @@ def caption_for(text: str, mark: str = "", plain: bool = False, commands: bool =
 
 
 def text_for(text: str, mark: str = "", plain: bool = False, commands: bool = True) -> dict[str, object]:
-    """The parameters of a text, for messages, edits and drafts; without `commands` none can be tapped."""
+    """The parameters for a text, in messages, edits and drafts; without `commands`, none can be tapped."""
     if plain:
         words = unlinked(readable(text), commands) if has_something_to_see(text) else NOTHING_SEEN
         return {"text": mark + words}

@@ -1,4 +1,4 @@
-"""The built-in chat: people read the outbox itself, so a reply is delivered by the commit that owes it."""
+"""The built-in chat. Its people read the outbox itself: the commit of a reply also delivers it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.records import dataclass
 NAME = "web"
 ACCOUNT = "main"
 PERMISSIONS = "permissions"
-"""The chat where the page's owner is asked about the work of other people."""
+"""The chat where the page's owner gets approvals for other people's work."""
 _AT_ONCE = 100
 _LONGEST = 1_000_000
 _TYPING = 60.0
@@ -24,11 +24,11 @@ _LARGEST_SENT = 50_000_000
 
 
 def _unseen(chat: ChatAddress, working: Working) -> None:
-    """Nobody watches."""
+    """Ignore the progress: no page is connected."""
 
 
 class NotTaken(Exception):
-    """The gateway kept nothing of a post: its sender may not talk here."""
+    """The gateway did not keep a message: its sender may not write here."""
 
 
 @dataclass(slots=True)
@@ -39,9 +39,9 @@ class _Post:
 
 @dataclass(slots=True)
 class WebChat:
-    """Brings what is posted to it, and answers each post once it is committed, like a webhook would.
+    """Takes posted messages, and answers each post once it is committed, as a webhook would.
 
-    A post whose caller has gone is brought all the same: they may have seen it leave.
+    It also takes a post whose caller has gone: the caller may have seen the message leave.
     """
 
     name: str = NAME
@@ -64,44 +64,44 @@ class WebChat:
     )
     cursor: str | None = None
     shown: Callable[[ChatAddress, Working], None] = _unseen
-    """Where what is shown of work in progress goes: to whoever watches a chat."""
+    """Passes progress on to the pages that show a chat."""
     _posts: list[_Post] = field(default_factory=list)
     _posted: asyncio.Event = field(default_factory=asyncio.Event)
 
     def origin(self, chat: str, sender: str, thread: str | None = None) -> Origin:
-        """Where somebody who writes in this chat writes from."""
+        """The origin of a message that this sender writes in this chat."""
         return Origin(Place(self.name, self.account, chat, thread), ChatKind.DIRECT, sender)
 
     async def post(self, arrival: Arrival) -> Accepted:
-        """Hand over one message; returns once it is committed, and raises `NotTaken` if it never will be."""
+        """Post one message; returns once it is committed, and raises `NotTaken` if it never will be."""
         post = _Post(arrival, asyncio.get_running_loop().create_future())
         self._posts.append(post)
         self._posted.set()
         return await asyncio.shield(post.answer)
 
     def give_up(self, event_id: str) -> None:
-        """Nobody waits for this message any more; unless it is just being kept, it will not be."""
+        """The caller gave up: drop this message, unless its commit is under way."""
         self._posts = [post for post in self._posts if post.arrival.event_id != event_id]
 
     async def connect(self) -> None:
         return None
 
     async def receive(self, after: str | None) -> Incoming:
-        """Everything posted and not yet confirmed, in order: after a fault the same again."""
+        """All posts that are not confirmed, in order; after a fault the same ones again."""
         while not self._posts:
             self._posted.clear()
             await self._posted.wait()
         brought: list[Arrival] = []
         seen = Counter[str]()
         for post in self._posts[:_AT_ONCE]:
-            # The same event posted twice at once is one message, and both get its answer.
+            # Two posts of the same event are one message, and both get its answer.
             if not seen[post.arrival.event_id]:
                 brought.append(post.arrival)
             seen[post.arrival.event_id] += 1
         return Incoming(tuple(brought))
 
     async def confirm(self, incoming: Incoming, accepted: tuple[Accepted, ...]) -> None:
-        """Answer the posts of this batch; those the ledger has no row for were refused."""
+        """Answer the posts of this batch; the ledger refused those without a row."""
         rows = {row.event_id: row for row in accepted}
         brought = {event.event_id for event in incoming.events}
         answered = [post for post in self._posts if post.arrival.event_id in brought]
@@ -111,9 +111,9 @@ class WebChat:
             if post.answer.done():
                 continue
             if row is None:
-                # Nobody may be waiting any more; a fault nobody fetches would be complained about.
+                # The caller may have gone. Reading the exception keeps asyncio from logging it.
                 post.answer.add_done_callback(lambda answer: answer.exception())
-                post.answer.set_exception(NotTaken("the sender may not talk here"))
+                post.answer.set_exception(NotTaken("the sender may not write here"))
             else:
                 post.answer.set_result(row)
 

@@ -1,4 +1,4 @@
-"""What people do in chats: say something, read what was said, follow what happens."""
+"""The routes of chats: send a message, read what was said, follow what happens."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from .route import ApiRoute, bytes_of
 
 _CURSOR = re.compile(r"(\d{1,18})(?:;([0-9a-z]*);(\d{1,18}))?")
 _NO_SESSION = ""
-"""What stands in an id for the session of a reader who came before there was one."""
+"""In an event id: the session of a reader who connected before the chat had a session."""
 _CHAT = "/api/chats/{chat}"
 _NO_PAGE = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
-"""Whatever a file is, a browser that opens it makes no page of it."""
+"""A browser that opens a stored file never shows it as a page."""
 _KEPT = ("following", "delivery", "entry", "session")
-"""Events that say what is committed; by the first of these that is in it an event is named."""
+"""Kinds of committed events. An event is named by the first of these that it contains."""
 
 
 class ChatRoutes:
-    """The ways that are about one chat or all of them, and the files that go with messages."""
+    """The routes for one chat, for all chats, and for the files of messages."""
 
     def __init__(self, inside: RunningGateway, streams: Streams) -> None:
         self._inside = inside
@@ -59,13 +59,17 @@ class ChatRoutes:
         verbs = self._inside.verbs
         return (
             ApiRoute(
-                "GET", "/api/chats", "Chats that go on, newest work first.", verbs["chats"], answer="Chats"
+                "GET",
+                "/api/chats",
+                "Chats with a current session, newest work first.",
+                verbs["chats"],
+                answer="Chats",
             ),
-            ApiRoute("GET", _CHAT, "How a chat stands.", verbs["chat"], answer="Chat"),
+            ApiRoute("GET", _CHAT, "The current state of a chat.", verbs["chat"], answer="Chat"),
             ApiRoute(
                 "POST",
                 f"{_CHAT}/messages",
-                "Say something; answered once it is committed. The same event again changes nothing.",
+                "Send a message; the answer follows its commit. The same event_id again changes nothing.",
                 verbs["say"],
                 status=202,
                 answer="Said",
@@ -73,14 +77,14 @@ class ChatRoutes:
             ApiRoute(
                 "GET",
                 f"{_CHAT}/messages",
-                "What the chat was told after a number, in order and without a gap.",
+                "Replies, notices and questions after a number, in order and without a gap.",
                 verbs["messages"],
                 answer="Messages",
             ),
             ApiRoute(
                 "PATCH",
                 f"{_CHAT}/messages/{{position}}",
-                "Change what a message says that still waits.",
+                "Change the text of a message that still waits.",
                 verbs["revise"],
                 answer="Revised",
             ),
@@ -115,7 +119,7 @@ class ChatRoutes:
     async def _happenings(
         self, chat: str, after: int = 0, session: str | None = None, seq: int = 0
     ) -> AsyncGenerator[StreamEvent, None]:
-        """What is owed and what turns commit; each event's id says how much has been seen with it."""
+        """Deliveries and committed steps; each event's id says how much a reader has seen with it."""
         following = self._inside.following
         async for found in following.follow(chat, after, session, seq):
             name = next((name for name in _KEPT if name in found), None)
@@ -127,7 +131,7 @@ class ChatRoutes:
             elif "entry" in found:
                 session, seq = found["session"], found["entry"]["seq"]
             else:
-                # Without a session no step was there: whoever comes again with this has all of them to hear.
+                # There was no session and so no step: a reader who reconnects with this id gets all steps.
                 session, seq = found.get("session", _NO_SESSION), found.get("seq", 0)
             data = found["delivery"] if name == "delivery" else found
             yield StreamEvent(name, data, f"{after};{session};{seq}")
@@ -153,7 +157,7 @@ class ChatRoutes:
 
 
 def _passing(found: Json) -> StreamEvent:
-    """What is shown to whoever is there, and moves nobody's cursor."""
+    """An event that is only shown to connected readers; it moves no cursor."""
     return (
         StreamEvent("preview", {"text": found["preview"]})
         if "preview" in found
@@ -162,9 +166,9 @@ def _passing(found: Json) -> StreamEvent:
 
 
 def _cursor(known: str) -> Json:
-    """What a browser that comes again has seen."""
+    """What a reconnecting browser has seen, by its last event id."""
     found = _CURSOR.fullmatch(known)
     if found is None:
-        raise BadRequest("Last-Event-ID is not one of ours")
+        raise BadRequest("Last-Event-ID did not come from this gateway")
     number, session, seq = found.groups()
     return {"after": int(number), "session": session or _NO_SESSION, "seq": int(seq or 0)}

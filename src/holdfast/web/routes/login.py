@@ -1,4 +1,4 @@
-"""Signing in and out: a link or the token opens the page; the answer is a cookie and the page's own proof."""
+"""Sign in with a link or the token; the answer is a cookie and the page's own proof. Sign out."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .route import bytes_of
 
 _LONGEST_FORM = 4_096
 _REFUSED = {
-    "key": "this link is not good, or no longer: it works once, for 15 minutes; `holdfast link` prints one",
+    "key": "this link is not valid; a link works once, for 15 minutes; `holdfast link` prints a new one",
     "token": "this is not the token of this gateway",
 }
 
 
 class LoginRoutes:
-    """The page posts a link's key or the token here; neither those nor the proof ever stand in an address.
+    """The page posts a link's key or the token here; none of the secrets is ever part of a request's URL.
 
-    A link carries its key behind `#`, which browsers send to no server.
+    A link carries its key after `#`, a part that browsers send to no server.
     """
 
     def __init__(self, sign_in: SignIn, proofs: Proofs) -> None:
@@ -61,5 +61,5 @@ class LoginRoutes:
 
 
 def _came_by_tls(request: Request) -> bool:
-    """Whether the browser speaks TLS, to a proxy before us; it names its own scheme in `Origin`."""
+    """Whether the browser speaks TLS to a proxy in front of the gateway: `Origin` names its scheme."""
     return request.headers.get("origin", "").startswith("https://")

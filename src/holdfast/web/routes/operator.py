@@ -1,4 +1,4 @@
-"""What operators look at and do; each is the verb of the local API under a path."""
+"""The routes of the operator pages; most are a verb of the local API under a path."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from holdfast.web.events import StreamEvent, Streams
 
 from .route import ApiRoute
 
-_LOOKS = (
-    ("/api/status", "status", "The gateway: its state, who keeps it up, what runs, waits and is owed."),
-    ("/api/overview", "overview", "The gateway at a glance: counts, pace, runs and what became of each."),
-    ("/api/plan", "plan", "What a restart would cut now."),
-    ("/api/continuity", "continuity", "What the last run left, and the reports of the last boots."),
+_QUERIES = (
+    ("/api/status", "status", "The gateway: its state, its supervisor, and what runs, waits and is owed."),
+    ("/api/overview", "overview", "The gateway at a glance: counts, pace, and the runs with their outcomes."),
+    ("/api/plan", "plan", "Turns that a restart would cut now."),
+    ("/api/continuity", "continuity", "Work that the last run left, and the reports of the last starts."),
     ("/api/runs", "runs", "The last process runs, newest first."),
     ("/api/sessions", "sessions", "A page of sessions, newest first."),
     ("/api/sessions/{session}", "session", "One session: its turns, the end of its transcript, what waits."),
-    ("/api/trace/{position}", "trace", "One message's whole life."),
+    ("/api/trace/{position}", "trace", "Everything that happened to one message."),
     ("/api/allowed", "allowed", "Calls that run without a question, because an owner allowed them always."),
-    ("/api/people", "people", "Who was let in besides the configuration, and who asks to be."),
+    ("/api/people", "people", "Grants beyond the configuration, and people who ask to be let in."),
     ("/api/set-aside", "set_aside", "Input that could not be read, newest first."),
 )
 _COMMANDS = ("stop", "new", "resume", "retry", "unhold")
-_GIVES = {"unhold": "release"}
-_EVERY = 0.25
-"""Seconds between two words of change at the least."""
-_LOOK_AGAIN = 5.0
+_COMMAND_NAMES = {"unhold": "release"}
+_LEAST_PAUSE = 0.25
+"""The least seconds between two events of change."""
+_CHECK_EVERY = 5.0
 
 
 class OperatorRoutes:
-    """The ways of the operator's pages."""
+    """All routes of the operator pages."""
 
     def __init__(self, inside: RunningGateway, streams: Streams) -> None:
         self._inside = inside
@@ -49,30 +49,32 @@ class OperatorRoutes:
 
     def table(self) -> tuple[ApiRoute, ...]:
         verbs = self._inside.verbs
-        looks = (
+        queries = (
             ApiRoute("GET", path, words, verbs[verb], answer=verb.title().replace("_", ""))
-            for path, verb, words in _LOOKS
+            for path, verb, words in _QUERIES
         )
         commands = (
             ApiRoute(
                 "POST",
                 f"/api/sessions/{{session}}/{name}",
-                f"The command /{_GIVES.get(name, name)}, given in this session by the owner.",
+                f"The command /{_COMMAND_NAMES.get(name, name)}, given in this session by the owner.",
                 verbs[name],
                 without=("chat",),
                 answer="Carried",
             )
             for name in _COMMANDS
         )
-        return (*looks, *commands, *self._outbox(), *self._people(), self._allowed(), *self._gateway())
+        return (*queries, *commands, *self._outbox(), *self._people(), self._allowed(), *self._gateway())
 
     def _people(self) -> tuple[ApiRoute, ...]:
         verbs, path = self._inside.verbs, "/api/people"
-        words = "Let somebody in by the code they were given."
+        words = "Let a person in by the code that the gateway gave them."
         return (
             ApiRoute("POST", f"{path}/pair", words, verbs["pair"], answer="Paired"),
             ApiRoute("POST", f"{path}/allow", "Let a person or a group in.", verbs["allow"], answer="LetIn"),
-            ApiRoute("POST", f"{path}/remove", "Take that back.", verbs["remove"], answer="LetIn"),
+            ApiRoute(
+                "POST", f"{path}/remove", "Remove a person or a group.", verbs["remove"], answer="LetIn"
+            ),
         )
 
     def _allowed(self) -> ApiRoute:
@@ -87,18 +89,18 @@ class OperatorRoutes:
                 "POST",
                 f"/api/outbox/{{delivery}}/{how}",
                 words,
-                _settling(verbs["settle"], how),
+                _settle_as(verbs["settle"], how),
                 answer="Settled",
             )
             for how, words in (
-                ("retry", "Send a part of unknown outcome again, marked as repeated."),
-                ("sent", "A part of unknown outcome has arrived."),
-                ("drop", "A part of unknown outcome is given up."),
+                ("retry", "Send a part whose outcome is unknown again, marked as repeated."),
+                ("sent", "Record that a part whose outcome was unknown has arrived."),
+                ("drop", "Drop a part whose outcome is unknown."),
             )
         )
         words = "Sends whose outcome is unknown, oldest first."
         return (
-            ApiRoute("GET", "/api/outbox", words, _in_doubt(verbs["outbox"]), answer="Unknown"),
+            ApiRoute("GET", "/api/outbox", words, _unknown_sends(verbs["outbox"]), answer="Unknown"),
             *settling,
         )
 
@@ -108,28 +110,28 @@ class OperatorRoutes:
             ApiRoute(
                 "POST",
                 f"{path}/restart",
-                "Restart, at once or when no turn runs.",
+                "Restart the gateway, now or when no turn runs.",
                 verbs["restart"],
                 answer="Asked",
             ),
             ApiRoute(
                 "POST",
                 f"{path}/stop",
-                "Stop for good; nobody starts it again.",
+                "Stop the gateway; its supervisor does not start it again.",
                 verbs["shutdown"],
                 answer="Asked",
             ),
             ApiRoute(
                 "POST",
                 f"{path}/kill",
-                "Kill the process, to see what happens.",
+                "Kill the process, for a demonstration of recovery.",
                 handler=self._kill,
                 answer="Asked",
             ),
             ApiRoute(
                 "GET",
                 "/api/events",
-                "That something has changed, for who looks again then.",
+                "An event for each change, so that a reader knows when to look again.",
                 handler=self._follow,
                 answer="text/event-stream",
             ),
@@ -137,22 +139,22 @@ class OperatorRoutes:
 
     async def _kill(self, request: Request) -> Response:
         if not self._inside.settings.demo:
-            raise HttpError("forbidden", "this is for demonstrations; web.demo = true allows it")
+            raise HttpError("forbidden", "only a demonstration allows this; set web.demo = true")
         return JSONResponse({"asked": "kill"}, background=BackgroundTask(_die))
 
     async def _follow(self, request: Request) -> Response:
         return self._streams.answer(request, self._changes())
 
     async def _changes(self) -> AsyncGenerator[StreamEvent, None]:
-        """At once, and then the topics that have changed, a few times a second at the most."""
+        """All topics at once, then those that have changed, a few times a second at most."""
         store, clock = self._inside.store, self._inside.clock
         state: str = self._inside.state().value
         topics: tuple[str, ...] = TOPICS
         versions = {topic: store.version(topic) for topic in TOPICS}
         yield StreamEvent("changed", {"topics": list(topics), "state": state})
         while True:
-            await first_of(*(store.changed(*known) for known in versions.items()), clock.sleep(_LOOK_AGAIN))
-            await clock.sleep(_EVERY)
+            await first_of(*(store.changed(*known) for known in versions.items()), clock.sleep(_CHECK_EVERY))
+            await clock.sleep(_LEAST_PAUSE)
             now = {topic: store.version(topic) for topic in TOPICS}
             topics = tuple(topic for topic in TOPICS if now[topic] > versions[topic])
             before, state, versions = state, self._inside.state().value, now
@@ -160,13 +162,13 @@ class OperatorRoutes:
                 yield StreamEvent("changed", {"topics": list(topics), "state": state})
 
 
-def _settling(settle: Operation, how: str) -> Operation:
-    """The verb with one of its arguments given."""
+def _settle_as(settle: Operation, how: str) -> Operation:
+    """The verb `settle` with its argument `how` fixed."""
     return Operation({"delivery": "number"}, lambda given: settle.run({**given, "how": how}))
 
 
-def _in_doubt(outbox: Operation) -> Operation:
-    """Sends are listed by their state; the only one that is listed so far is `unknown`."""
+def _unknown_sends(outbox: Operation) -> Operation:
+    """The verb `outbox`, with its only state so far: `unknown`."""
 
     async def listed(given: Json) -> Json:
         asked = {name: value for name, value in given.items() if name != "state"}
@@ -176,5 +178,5 @@ def _in_doubt(outbox: Operation) -> Operation:
 
 
 async def _die() -> None:
-    """As if the power had gone: nothing is tidied up."""
+    """End the process as a power cut would: without any cleanup."""
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""One row per thing the API can do: the routes are made from these rows, and so is what describes them.
+"""One row for each operation of the API; the routes and their description are made from these rows.
 
-Most of them are a verb of the local API under a path: what it is given, how that is checked and what it does
-stands there.
+Most rows are a verb of the local API under a path. The local API defines its arguments, its checks and its
+effect.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from holdfast.records import dataclass
 from holdfast.web.errors import HttpError, answer_to
 
 LONGEST_BODY = 4_500_000
-"""Bytes of a request as JSON: a message of a million characters may take four times as many."""
-_PATIENCE = 8
-"""How many times too large a body may be before the connection is cut in the middle of it."""
-_CUT_OFF = "the gateway stops; whether this was kept is not known, and the same event_id again keeps it once"
+"""The most bytes of a JSON request: a message of a million characters can need four million bytes."""
+_READ_AT_MOST = 8
+"""A body larger than this many times the limit is not read to its end: the gateway cuts the connection."""
+_STOPPING = "the gateway is stopping and may not have kept this; the same event_id again keeps it once"
 _LONGEST_KIND = 60
-_WANTED = "the body is to be one JSON object"
+_WANTED = "the body must be one JSON object"
 _IN_BODY = ("POST", "PATCH", "PUT")
 
 _KINDS_IN_PATH = {"chat": "chat"}
-"""Of what a handler finds in the path, unless it is any text."""
+"""The kinds of a handler's path arguments that are not plain text."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -43,28 +43,28 @@ class ApiRoute:
     method: str
     path: str
     words: str
-    """What it does, in a sentence."""
+    """One sentence for the description: what it does."""
     verb: Operation | None = None
-    """What is asked of the gateway, with what stands in path, query and body; its answer is ours."""
+    """The verb that this route runs, with the arguments from path, query and body."""
     handler: Handler | None = None
-    """For what is more than JSON in and JSON out."""
+    """Instead of a verb, for a route that takes or gives more than JSON."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """What stands in the path under another name than the verb knows."""
+    """Names in the path that differ from the verb's argument, with that argument."""
     without: tuple[str, ...] = ()
-    """Arguments of the verb that nobody is asked for here."""
+    """Arguments of the verb that this route does not take."""
     query: Mapping[str, str] = field(default_factory=dict)
-    """What a handler reads from the query, by name and type."""
+    """A handler's arguments in the query, by name and kind."""
     status: int = 200
     answer: str = "Object"
     """The name of the answer's schema, or its media type when it is not JSON."""
     takes: str | None = None
     """The media type of a body that is not JSON."""
     is_open: bool = False
-    """Whether nobody needs to be signed in."""
+    """Whether it works without a sign-in."""
 
     @property
     def in_path(self) -> dict[str, str]:
-        """What stands in the path, with its type."""
+        """The arguments in the path, with their kinds."""
         parts = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
         return {name: self._kind(name) for name in parts}
 
@@ -74,7 +74,7 @@ class ApiRoute:
 
     @property
     def in_body(self) -> dict[str, str] | None:
-        """The members of a body that is JSON; None when there is none."""
+        """The members of a JSON body; None for a route without one."""
         return self._rest() if self.method in _IN_BODY and self.verb is not None else None
 
     def _kind(self, name: str) -> str:
@@ -94,16 +94,16 @@ class ApiRoute:
             if self.handler is not None:
                 return await self.handler(request)
             assert self.verb is not None
-            return JSONResponse(await self.verb.run(await self._given(request)), self.status)
+            return JSONResponse(await self.verb.run(await self._arguments(request)), self.status)
         except ClientDisconnect:
             return Response(status_code=400)
         except asyncio.CancelledError:
-            # By nobody but a stop that has waited long enough, and it waits no more.
-            return answer_to(HttpError("try_again", _CUT_OFF))
-        except Exception as fault:  # noqa: BLE001 - the boundary to whoever asks: the fault is the answer
+            # Only a stop cancels a request, after it has waited its time for the answer.
+            return answer_to(HttpError("try_again", _STOPPING))
+        except Exception as fault:  # noqa: BLE001 - the boundary to the client: the fault is the answer
             return answer_to(fault)
 
-    async def _given(self, request: Request) -> Json:
+    async def _arguments(self, request: Request) -> Json:
         asked = self.given_in_url(request)
         if self.in_body is not None:
             said = await json_of(request, LONGEST_BODY)
@@ -112,7 +112,7 @@ class ApiRoute:
         return {self.names.get(name, name): value for name, value in asked.items()}
 
     def given_in_url(self, request: Request) -> Json:
-        """What path and query say, read as what they are to be; anything else is a bad request."""
+        """The arguments from path and query in their kinds; raises `BadRequest` for anything else."""
         kinds = {**self.in_path, **self.in_query}
         given: Json = dict(request.path_params)
         for name, value in request.query_params.multi_items():
@@ -135,39 +135,39 @@ def _read(kind: str, value: object) -> object:
 
 
 async def bytes_of(request: Request, most: int) -> bytes:
-    """The body, as long as it is not too large.
+    """The body; raises `HttpError` if it is too large.
 
-    What is too large is read to its end, and kept nowhere: who is still sending would not hear our answer.
+    A body that is too large is read to its end and not kept: a client that still sends would miss the answer.
     """
     found, length = bytearray(), 0
     async for chunk in request.stream():
         length += len(chunk)
         if length <= most:
             found += chunk
-        elif length > _PATIENCE * most:
+        elif length > _READ_AT_MOST * most:
             break
     if length > most:
-        words = f"a body here has at most {most} bytes; nothing of this one was kept"
+        words = f"the body is too large: at most {most} bytes are allowed; nothing of it was kept"
         raise HttpError("too_large", words, {"Connection": "close"})
     return bytes(found)
 
 
 async def json_of(request: Request, most: int) -> Json:
-    """The body as one JSON object; no body at all is an empty one."""
+    """The body as one JSON object; an empty body counts as an empty object."""
     body = await bytes_of(request, most)
     try:
         found = json.loads(body or b"{}")
-        # What is half of a character cannot be kept.
+        # A text with half of a surrogate pair cannot be stored.
         json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as fault:
         kind = request.headers.get("content-type", "no type").partition(";")[0][:_LONGEST_KIND]
-        raise BadRequest(f"{_WANTED}; this ({kind}) is not JSON: {_why(fault)}") from None
+        raise BadRequest(f"{_WANTED}; this ({kind}) is not JSON: {_parse_error(fault)}") from None
     if not isinstance(found, dict):
         raise BadRequest(f"{_WANTED}; this is {'a list' if isinstance(found, list) else 'a bare value'}")
     return found
 
 
-def _why(fault: Exception) -> str:
+def _parse_error(fault: Exception) -> str:
     if isinstance(fault, json.JSONDecodeError):
         return f"{fault.msg}, line {fault.lineno}, column {fault.colno}"
     if isinstance(fault, UnicodeError):

@@ -11,7 +11,7 @@ export class Allowed {
   #look;
   #list = new Keyed($("allowed-list"), (node, rule) => this.#fill(node, rule));
 
-  /** `look()` asks the gateway how the chat stands. */
+  /** `look()` fetches the state of the chat from the gateway. */
   constructor(look) {
     this.#look = look;
     $("do-allowed").addEventListener("click", () => {
@@ -27,7 +27,7 @@ export class Allowed {
     this.#list.show(rules.map((rule) => ({ ...rule, key: rule.id })), true);
   }
 
-  /** Another chat is opened. */
+  /** Close the list, because another chat opens. */
   close() {
     $("allowed").close();
   }
@@ -40,7 +40,7 @@ export class Allowed {
   }
 
   async #revoke(id, pressed) {
-    if (!await confirmed("Revoke this rule?", "Before such a call the agent asks for permission again. What runs is not stopped.", "Revoke it")) return;
+    if (!await confirmed("Revoke this rule?", "The agent asks for permission before such a call again. A call that runs is not stopped.", "Revoke it")) return;
     pressed.disabled = true;
     try {
       await ask("POST", `/api/allowed/${id}/revoke`);

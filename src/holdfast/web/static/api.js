@@ -7,18 +7,18 @@ export class Refused extends Error {
     this.code = code;
   }
 
-  /** Whether the same request may well succeed later: nobody was there, or could not keep it just now. */
+  /** Whether the same request may succeed later: the gateway did not answer, or could not take it at the moment. */
   get passes() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-const AWAY = "The gateway is away.";
+const AWAY = "The gateway does not answer.";
 
 // The cookie alone is worth nothing: browsers send it to every port of this host. The proof beside it stays in this
-// origin's storage, which no other port reads. It is read for each request: another tab may have signed in since.
+// origin's storage, which no other port can read. Each request reads it: another tab may have signed in since.
 const PROOF = "holdfast.proof";
-let held = ""; // for browsers that keep nothing
+let held = ""; // for browsers that store nothing
 
 export function proof(given) {
   if (given !== undefined) held = given;
@@ -30,7 +30,7 @@ export function proof(given) {
   }
 }
 
-/** A request with the proof; a failure to answer, and only that, is a `Refused` with status 0. */
+/** Send a request with the proof. Only a missing answer raises `Refused`, with status 0. */
 export async function send(path, { headers = {}, ...options } = {}) {
   let answer;
   try {
@@ -66,7 +66,7 @@ export const get = (path) => ask("GET", path);
 /** The bytes of a stored file; raises `Refused`. */
 export async function bytes(path) {
   const answer = await send(path);
-  if (!answer.ok) throw new Refused(answer.status, "failed", answer.status === 404 ? "This file is not kept any more." : `The gateway answered ${answer.status}.`);
+  if (!answer.ok) throw new Refused(answer.status, "failed", answer.status === 404 ? "The gateway no longer has this file." : `The gateway answered ${answer.status}.`);
   try {
     return await answer.blob();
   } catch {
@@ -76,7 +76,7 @@ export async function bytes(path) {
 
 let leaving = false;
 
-/** A page that is not signed in goes to the sign-in page, once however many requests say so; what a person wrote waits in the outbox. */
+/** Go to the sign-in page, once for any number of refused requests. The person's messages wait in the outbox. */
 export function signIn() {
   if (!leaving) location.assign("/login");
   leaving = true;
@@ -89,7 +89,7 @@ export async function signOut() {
   signIn();
 }
 
-// A page that the back button brings again, or another tab signed out, shows nothing to whoever sits there now.
+// After a sign-out, this page shows nothing more: neither in another tab nor after the back button.
 addEventListener("pageshow", (event) => {
   if (!event.persisted) return;
   leaving = false;

@@ -1,4 +1,4 @@
-// The chat page: opens a chat, follows it, and puts together what the other modules do.
+// The chat page: opens a chat, follows it, and connects the other modules.
 import { ask, chatPath, get } from "./api.js";
 import { Allowed } from "./allowed.js";
 import { Composer } from "./composer.js";
@@ -15,7 +15,7 @@ import { cutLine, span } from "./words.js";
 const $ = (id) => document.getElementById(id);
 const PAGE = 200;
 const QUIET = 20_000; // how long a turn runs before the page says that it still works
-const HIDDEN = 60_000; // how long a tab nobody looks at keeps its connection: browsers have few of them
+const HIDDEN = 60_000; // how long a hidden tab keeps its connection: browsers allow only a few
 
 let talk = null; // the conversation that is shown
 let stream = null;
@@ -32,9 +32,9 @@ const demo = new Demo({ confirm: confirmed, toast, say, focus: () => composer.fo
 
 const allowed = new Allowed(look);
 
-const answered = new Map(); // questions answered here, until the ledger says so itself
+const answered = new Map(); // questions answered on this page, until the ledger reports them as answered
 
-const acts = {
+const actions = {
   answer(question, words) {
     if (answered.has(question)) return;
     answered.set(question, words);
@@ -49,14 +49,14 @@ const acts = {
     if (position === null) composer.focus();
   },
   async save(position, text) {
-    if (!text) return acts.withdraw(position);
-    await tried(() => ask("PATCH", chatPath(talk.chat, `/messages/${position}`), { text }));
+    if (!text) return actions.withdraw(position);
+    await orToast(() => ask("PATCH", chatPath(talk.chat, `/messages/${position}`), { text }));
     editing = null;
     await look();
     composer.focus();
   },
   async withdraw(position) {
-    await tried(() => ask("DELETE", chatPath(talk.chat, `/messages/${position}`)));
+    await orToast(() => ask("DELETE", chatPath(talk.chat, `/messages/${position}`)));
     editing = null;
     await look();
     composer.focus();
@@ -65,15 +65,15 @@ const acts = {
   drop: (id) => outbox.drop(id),
 };
 
-/** The answer that is on its way to this question: from here, or kept from before a reload. */
+/** The answer on its way to this question: from this page, or from the outbox after a reload. */
 function answerTo(question, locals) {
   const mine = locals.findLast((one) => one.question === question);
   if (mine?.refused) answered.delete(question);
   return answered.get(question) ?? (mine && !mine.refused ? mine.text : null);
 }
 
-const log = new Keyed($("log"), fillItem(acts));
-const waiting = new Keyed($("waiting"), fillWaiting(acts));
+const log = new Keyed($("log"), fillItem(actions));
+const waiting = new Keyed($("waiting"), fillWaiting(actions));
 const beside = new Keyed($("beside-list"), fillProcess);
 
 function say(text, more = {}) {
@@ -103,7 +103,7 @@ async function open(chat) {
   outbox.flush();
 }
 
-/** The last page of what was told, then everything from there on. Tried until it succeeds. */
+/** Load the last deliveries, then follow the chat from there. Retries until it succeeds. */
 async function begin(mine) {
   for (let wait = 250; mine === talk; wait = Math.min(wait * 2, 5000)) {
     try {
@@ -120,22 +120,22 @@ async function begin(mine) {
       standing.earlier.forEach((session, at) => before[at].forEach((one) => mine.hearEntry(one, session)));
       for (const one of past) mine.hearEntry(one, standing.session);
       mine.hearStanding(standing);
-      mine.resumed(); // long known, and not said aloud
+      mine.resumed(); // these are old: the page does not announce them
       mine.cursor = { number: Math.max(mine.cursor.number, after), session: standing.session, seq: past.at(-1)?.seq ?? standing.cursor?.seq ?? 0 };
-      turn(false);
+      setAway(false);
       hasOpened = true;
       draw(true);
-      stream = follow(() => eventsOf(mine), (event, data) => heard(mine, event, data), (state) => mine === talk && turn(state === "away"));
+      stream = follow(() => eventsOf(mine), (event, data) => onEvent(mine, event, data), (state) => mine === talk && setAway(state === "away"));
       return;
     } catch (fault) {
       if (!fault.passes && fault.status !== 404) { if (fault.status !== 401) toast(fault.message); if (fault.status === undefined) throw fault; return; }
-      turn(true);
+      setAway(true);
       await new Promise((wake) => setTimeout(wake, wait));
     }
   }
 }
 
-/** The end of the session's transcript: what was done for the answers that are shown. */
+/** The end of the session's transcript, with the steps that belong to the shown answers. */
 async function transcript(session) {
   if (!session) return [];
   try {
@@ -151,7 +151,7 @@ function eventsOf({ chat, cursor }) {
   return chatPath(chat, `/events?after=${cursor.number}${steps}`);
 }
 
-function heard(mine, event, data) {
+function onEvent(mine, event, data) {
   if (mine !== talk) return;
   if (event === "standing") {
     mine.hearStanding(data);
@@ -175,24 +175,24 @@ function heard(mine, event, data) {
   draw();
 }
 
-/** The stream goes on after a step this page has not seen: a session began while nobody listened. */
+/** Load the steps that this page missed: a session began while the page was not connected. */
 async function catchUp(mine, { session, seq }) {
   if (!session || (session === mine.cursor.session && seq <= mine.cursor.seq)) return;
-  for (const one of (await tried(() => transcript(session))) ?? []) mine.hearStep(one, session);
+  for (const one of (await orToast(() => transcript(session))) ?? []) mine.hearStep(one, session);
   draw();
 }
 
-/** Ask how the chat stands, without waiting for the stream to say it. */
+/** Fetch the state of the chat now, without waiting for the stream. */
 async function look() {
   const mine = talk;
-  await tried(async () => {
+  await orToast(async () => {
     const standing = await get(chatPath(mine.chat));
     if (mine === talk) mine.hearStanding(standing);
   });
   draw();
 }
 
-function turn(away) {
+function setAway(away) {
   if (isAway && !away) {
     talk.dropPreview();
     outbox.flush();
@@ -201,19 +201,19 @@ function turn(away) {
   isAway = away;
   document.body.classList.toggle("away", away);
   $("banner").hidden = !away;
-  $("banner").textContent = away ? "Reconnecting… the gateway is away; nothing is lost." : "";
+  $("banner").textContent = away ? "The gateway does not answer. Reconnecting… Nothing is lost." : "";
   if (away) demo.away();
   draw();
 }
 
-// Drawing: at most once per frame, from what is known.
+// Drawing: at most once per frame.
 
 function draw(still = false) {
   if (still === true) return paint(true);
   if (drawing) return;
   drawing = true;
   requestAnimationFrame(() => { drawing = false; paint(); });
-  // A tab in the background gets no frames; it is drawn all the same, a little later.
+  // A tab in the background gets no frames, so a timer draws it a little later.
   if (document.hidden) setTimeout(() => { if (drawing) { drawing = false; paint(); } }, 200);
 }
 
@@ -223,7 +223,7 @@ function paint(still = false) {
   const items = talk.items();
   const locals = outbox.of(talk.chat);
   const queued = talk.waiting;
-  // What nobody stands before is taken in a moment: it is said, not queued.
+  // Without a running turn, the gateway takes a waiting message at once: show it as sent, not as queued.
   const kind = talk.turn ? "queued" : "sent";
   const mine = locals.filter((one) => !talk.known(one) && (!one.question || one.refused));
   for (const item of items) if (item.question?.state === "open") Object.assign(item, { answer: answerTo(item.question.id, locals), away: isAway });
@@ -249,17 +249,17 @@ function paint(still = false) {
   keepPinned();
 }
 
-/** What is kept needs no place in the outbox once the ledger's own words for it are shown, or it was a command. */
+/** Drop a message from the outbox once the page shows it from the ledger, or once it turns out to be a command. */
 function settle(locals) {
   const seen = new Set(locals.filter((one) => one.position && talk.known(one)).map((one) => one.event_id));
-  for (const one of locals) if (one.position && !seen.has(one.event_id)) inquire(one);
+  for (const one of locals) if (one.position && !seen.has(one.event_id)) lookUp(one);
   if (seen.size) outbox.seen(seen);
 }
 
 const asked = new Set();
 
-/** Something is kept and yet nowhere to be seen: taken into other words, carried out, withdrawn elsewhere. */
-async function inquire(one) {
+/** Look up a stored message that the page does not show: it may be merged, carried out or withdrawn elsewhere. */
+async function lookUp(one) {
   if (asked.has(one.event_id)) return;
   asked.add(one.event_id);
   try {
@@ -273,7 +273,7 @@ async function inquire(one) {
 
 let activity = "";
 
-/** The one line that says what goes on now. */
+/** The one line about the current activity. */
 function paintActivity() {
   const words = activityWords();
   $("activity").hidden = words === null;
@@ -288,8 +288,8 @@ function activityWords() {
   const now = talk.turn;
   if (!now) return null;
   if (now.state === "waiting") return "Waiting for your answer";
-  if (now.state === "interrupted") return now.held ? "Interrupted; held back for now" : "Interrupted; it goes on in a moment";
-  if (isAway) return "Paused with the gateway; it goes on when it is back";
+  if (now.state === "interrupted") return now.held ? "Interrupted; on hold for now" : "Interrupted; the work resumes in a moment";
+  if (isAway) return "Paused; the work goes on when the gateway is back";
   if (talk.notice) return talk.notice;
   const since = Date.now() - (now.begun_at ?? Date.now());
   if (since < QUIET) return "";
@@ -297,7 +297,7 @@ function activityWords() {
   return `Still working · ${span(since)}${still > 30_000 ? `, last progress ${span(still)} ago` : ""}`;
 }
 
-/** What runs beside the conversation, quietly: one line, and all of it for who opens that. */
+/** The background processes: one line, and a list that a person can open. */
 function paintBeside() {
   const found = talk.standing?.processes ?? [];
   $("beside").hidden = !found.length;
@@ -314,7 +314,7 @@ setInterval(() => {
   if (talk && $("beside").open) paintBeside();
 }, 1000);
 
-/** Only whole answers are read out, not every word as it comes. */
+/** Screen readers announce whole answers only, not each word as it comes. */
 function announce(delivery) {
   const words = delivery.text.replace(/[`*_#|>]/g, "").slice(0, 2000);
   if (words === spoken) return;
@@ -326,10 +326,10 @@ function speak(words) {
   $("spoken").textContent = words;
 }
 
-// Staying at the end, unless somebody reads further up.
+// Stay at the end, unless the person scrolled up.
 
 let pinned = true;
-let place = 0; // where the page was scrolled to last
+let place = 0; // the last scroll position
 const scroll = $("scroll");
 
 function keepPinned() {
@@ -340,19 +340,19 @@ function keepPinned() {
 
 scroll.addEventListener("scroll", () => {
   const room = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight;
-  // Only a person who scrolls up leaves the end; words that grew meanwhile are followed.
+  // Only scrolling up leaves the end; growing text does not.
   const follows = pinned && scroll.scrollTop >= place;
   place = scroll.scrollTop;
   pinned = follows || room < 48;
   if (follows) keepPinned();
   $("to-end").hidden = pinned;
 }, { passive: true });
-// The words may grow by themselves as well: pictures are fetched, and come late.
+// The content may also grow by itself: pictures load late.
 const resized = new ResizeObserver(() => pinned && keepPinned());
 for (const one of [scroll, scroll.firstElementChild]) resized.observe(one);
 $("to-end").addEventListener("click", () => { pinned = true; keepPinned(); composer.focus(); });
 
-$("earlier").addEventListener("click", () => tried(async () => {
+$("earlier").addEventListener("click", () => orToast(async () => {
   const mine = talk;
   const after = Math.max(0, mine.first - PAGE);
   const { messages } = await get(chatPath(mine.chat, `/messages?after=${after}&limit=${mine.first - after}`));
@@ -363,7 +363,7 @@ $("earlier").addEventListener("click", () => tried(async () => {
   scroll.scrollTop = scroll.scrollHeight - before;
 }));
 
-// Small things.
+// Commands, keys and visibility.
 
 for (const one of document.querySelectorAll("[data-command]")) {
   one.addEventListener("click", () => command(one.dataset.command));
@@ -372,13 +372,13 @@ for (const one of document.querySelectorAll("[data-command]")) {
 async function command(name) {
   const session = talk.standing?.session;
   if (!session) return;
-  if (name === "new" && !(await confirmed("Start over in this chat?", "The conversation so far ends here, with the work in hand and what waits. It stays on record.", "Start over"))) return;
-  await tried(() => ask("POST", `/api/sessions/${encodeURIComponent(session)}/${name}`, {}));
+  if (name === "new" && !(await confirmed("Start over in this chat?", "This ends the conversation, the current task and the waiting messages. The gateway keeps the transcript.", "Start over"))) return;
+  await orToast(() => ask("POST", `/api/sessions/${encodeURIComponent(session)}/${name}`, {}));
   await look();
   composer.focus();
 }
 
-async function tried(act) {
+async function orToast(act) {
   try {
     return await act();
   } catch (fault) {
@@ -405,7 +405,7 @@ document.addEventListener("visibilitychange", () => {
     resting = setTimeout(() => { stream?.close(); stream = null; }, HIDDEN);
   } else if (talk && hasOpened) {
     const mine = talk;
-    stream ??= follow(() => eventsOf(mine), (event, data) => heard(mine, event, data), (state) => mine === talk && turn(state === "away"));
+    stream ??= follow(() => eventsOf(mine), (event, data) => onEvent(mine, event, data), (state) => mine === talk && setAway(state === "away"));
     stream.now();
     outbox.flush();
     side.later();

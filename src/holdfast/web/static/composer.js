@@ -1,4 +1,4 @@
-// Where one writes: text, drafts that survive a reload, and files by button, paste or drop.
+// The message box: text, drafts that survive a reload, and files by button, paste or drop.
 import { ask } from "./api.js";
 import { button, chip, el, icon } from "./view.js";
 
@@ -38,7 +38,7 @@ export class Composer {
     if (!matchMedia("(pointer: coarse)").matches) $("text").focus();
   }
 
-  /** A chat is shown: its draft comes back. */
+  /** Show the draft of this chat. */
   begin(chat) {
     this.#chat = chat;
     this.#files = [];

@@ -1,25 +1,25 @@
-// What is known of one chat, as keyed facts: hearing a fact twice changes nothing, so nothing is shown twice however
-// often the connection breaks. `items()` is the conversation in order; `view.js` draws it.
+// All that the page knows of one chat, by keys. The same fact twice changes nothing, so the page shows nothing twice,
+// however often the connection breaks. `items()` is the conversation in order; `view.js` draws it.
 
 const RANK = { said: 0, woken: 0, step: 1, cut: 2, reply: 3, notice: 3, question: 3 };
 const SHOWN_STEPS = 6;
-const GIVEN_UP = 600; // how long unfinished text stays after the gateway took it back: its commit is on the way
+const GIVEN_UP = 600; // how long unfinished text stays after the gateway cleared it: its commit may be on the way
 
 export class Conversation {
   constructor(chat) {
     this.chat = chat;
     this.standing = null;
     this.preview = "";
-    this.committed = ""; // the newest text that took the place of a preview
-    this.notice = null; // what the gateway itself says of work that takes long
+    this.committed = ""; // the newest text that replaced a preview
+    this.notice = null; // the gateway's own line about long work
     this.cursor = { number: 0, session: null, seq: 0 };
-    this.first = 0; // the number before the first delivery that is known
+    this.first = 0; // the number before the first loaded delivery
     this.entries = new Map();
     this.deliveries = new Map();
     this.cuts = new Map();
-    this.told = new Set(); // cuts whose going on has been spoken of
-    this.watched = new Set(); // turns that ran before these eyes: their steps stay unfolded
-    this.keys = new Map(); // places that took over the place of a preview
+    this.told = new Set(); // cuts whose resumption the page has announced
+    this.watched = new Set(); // turns that ran while this page was open: their steps stay unfolded
+    this.keys = new Map(); // keys of items that replaced a preview
     this.live = 1;
     this.goneAt = null;
   }
@@ -35,7 +35,7 @@ export class Conversation {
     else this.hearPreview("");
   }
 
-  /** Another session began: its steps are wanted from the first one on. */
+  /** Another session began: follow its steps from the first one. */
   hearSession(session) {
     this.cursor.session = session;
     this.cursor.seq = 0;
@@ -49,7 +49,7 @@ export class Conversation {
     return fresh;
   }
 
-  /** An entry from the stream: the cursor moves with it. */
+  /** Add an entry from the stream and move the cursor to it. */
   hearStep(entry, session) {
     if (session !== this.cursor.session) this.hearSession(session);
     this.cursor.seq = Math.max(this.cursor.seq, entry.seq);
@@ -65,7 +65,7 @@ export class Conversation {
   }
 
   hearPreview(text) {
-    // Words on their way may come after the commit of what they became.
+    // A preview may arrive after the commit of its text.
     if (text && this.committed.startsWith(text)) return;
     this.committed = "";
     if (text) {
@@ -76,7 +76,7 @@ export class Conversation {
     }
   }
 
-  /** Take away text that was given up and never committed; true if there is some yet to wait for. */
+  /** Remove old text that was never committed; true if some is still waited for. */
   sweep() {
     if (this.goneAt !== null && Date.now() - this.goneAt >= GIVEN_UP) this.dropPreview();
     return this.goneAt !== null;
@@ -87,7 +87,7 @@ export class Conversation {
     this.goneAt = null;
   }
 
-  /** Committed text takes the place of its preview: the same node, so nothing jumps. */
+  /** Committed text replaces its preview in the same node, so nothing jumps. */
   #settle(key, text) {
     this.committed = text;
     if (!this.preview) return;
@@ -102,7 +102,7 @@ export class Conversation {
     return this.standing?.turn ?? null;
   }
 
-  /** What waits to be taken up. A step may tell that a message was taken before the standing does: it is shown once. */
+  /** The waiting messages. A step may report a message as taken before the chat state does: show it once. */
   get waiting() {
     const { session, seq } = this.standing?.cursor ?? {};
     const newer = [...this.entries.values()].filter((one) => one.kind === "said" && !(one.session === session && one.seq <= seq));
@@ -113,7 +113,7 @@ export class Conversation {
     });
   }
 
-  /** The person's own messages that the gateway has: waiting or said. */
+  /** Whether the gateway has this message of the person, waiting or taken. */
   known(local) {
     const rows = [...(this.standing?.waiting ?? []), ...[...this.entries.values()].filter((one) => one.kind === "said")];
     if (rows.some((row) => (row.event_id && row.event_id === local.event_id) || (local.position && row.position === local.position))) return true;
@@ -129,9 +129,9 @@ export class Conversation {
     }
     const all = streams.flat().sort((a, b) => a.at - b.at || RANK[a.kind] - RANK[b.kind]);
     const items = dated(this.#folded(all));
-    // Before its turn is known, the message it answers would still stand below it.
+    // Before the turn is known, the preview would come above the message that it answers.
     if (this.preview && (this.turn || this.goneAt !== null)) {
-      // While a call runs nobody writes: what comes is what the tool puts out.
+      // While a call runs, the model writes nothing: the preview is output of the tool.
       const isOutput = all.findLast((item) => item.kind === "step")?.state === "running";
       items.push({ kind: isOutput ? "output" : "live", key: `live:${this.live}`, text: this.preview });
     } else {
@@ -141,8 +141,8 @@ export class Conversation {
   }
 
   /**
-   * What was shown before a cut and is not finished yet: the reply's place is that of the one written in its stead. A step or the
-   * answer may tell that it is finished before the standing does.
+   * Unfinished text from before a cut. The reply that replaces it takes its place. A step or the answer may show that it is finished
+   * before the chat state does.
    */
   #cutOff() {
     const { session, seq } = this.standing?.cursor ?? {};
@@ -154,7 +154,7 @@ export class Conversation {
     );
   }
 
-  /** Where work has gone on after a cut since this was last asked. */
+  /** The cuts after which the work has resumed since the last call. */
   resumed() {
     const found = this.items().filter((item) => item.kind === "cut" && item.cut.resumed_at && !this.told.has(item.key));
     for (const { key } of found) this.told.add(key);
@@ -163,11 +163,11 @@ export class Conversation {
 
   #told() {
     const asked = new Map((this.standing?.questions ?? []).map((one) => [one.id, one]));
-    // That a message waits is shown where it waits, and only for as long as it does.
+    // A queued message shows its own state, so the notice about it is left out.
     const worth = [...this.deliveries.values()].filter((one) => !(one.kind === "notice" && one.text.startsWith("Queued.")));
     const told = worth.sort((a, b) => b.number - a.number).map((one) => {
       const item = { kind: one.kind, key: this.keys.get(`d:${one.number}`) ?? `d:${one.number}`, at: one.at, text: one.text, files: one.files, turn: one.turn, options: one.options, repeated: one.repeated };
-      // Of a long question only the last part is the card.
+      // Only the last part of a long question is the card.
       if (asked.has(one.question) && one.part === one.parts) {
         item.question = asked.get(one.question);
         asked.delete(one.question);
@@ -179,15 +179,15 @@ export class Conversation {
     return told;
   }
 
-  /** The transcript of each session. One that was taken up again goes on after another that began later. */
+  /** The transcript of each session. A resumed session may go on after a later one began. */
   #transcripts() {
     const items = this.#transcript();
     return [...new Set(items.map((item) => item.session))].map((session) => items.filter((item) => item.session === session));
   }
 
-  /** What people said and the agent did, in the order of the transcript. */
+  /** The messages and steps, in the order of the transcript. */
   #transcript() {
-    // Ids of sessions sort by the time they began.
+    // Ids of sessions sort by their start.
     const entries = [...this.entries.values()].sort((a, b) => (a.session < b.session ? -1 : a.session > b.session ? 1 : a.seq - b.seq));
     const items = [];
     let step = null;
@@ -214,7 +214,7 @@ export class Conversation {
     return items;
   }
 
-  /** What stands before and after a cut: the last thing that was kept, and what the agent was told. */
+  /** The last entry before a cut, and the note to the agent after it. */
   #around(cut) {
     let before = null;
     let note = null;
@@ -223,11 +223,11 @@ export class Conversation {
       if (one.at <= cut.at && (!before || one.seq > before.seq)) before = one;
       if (one.kind === "noted" && one.at >= cut.at && (!note || one.seq < note.seq)) note = one;
     }
-    // A crash is noticed late: what counts is when the work was last known to move.
+    // A crash is noticed late: the last known progress counts.
     return { since: Math.max(before?.at ?? 0, cut.progress_at ?? 0) || cut.at, note: note?.text ?? null, session: before?.session ?? null };
   }
 
-  /** Steps that are over fold away, unless they ran before these eyes; of a long run the last few are shown. */
+  /** Finished steps fold away, unless they ran while this page was open; of these only the last few are shown. */
   #folded(all) {
     const items = [];
     for (let at = 0; at < all.length;) {
@@ -249,7 +249,7 @@ export class Conversation {
   }
 }
 
-/** The day stands above what was said on it, but for a conversation that is all of today. */
+/** Put each day above its items, except for today. */
 function dated(items) {
   let last = new Date().toDateString();
   return items.flatMap((item) => {

@@ -1,4 +1,4 @@
-// The demonstration: a button that kills the gateway for real, and what to try.
+// The demonstration: a button that really kills the gateway, and a tour of what to try.
 import { ask, get } from "./api.js";
 import { button, el, icon } from "./view.js";
 
@@ -6,10 +6,10 @@ const $ = (id) => document.getElementById(id);
 const KEY = "holdfast.tour";
 
 const STEPS = [
-  { name: "ask", words: "Give it something to do", text: "Do 6 steps." },
-  { name: "kill", words: "Kill the gateway while it works; the page waits for it" },
-  { name: "why", words: "Unfold the line where it was cut off and read why" },
-  { name: "recall", words: "Ask it what it did", text: "What have you done?" },
+  { name: "ask", words: "Give the agent something to do", text: "Do 6 steps." },
+  { name: "kill", words: "Kill the gateway while the agent works" },
+  { name: "why", words: "Open the line about the cut" },
+  { name: "recall", words: "Ask the agent what it did", text: "What have you done?" },
 ];
 
 export class Demo {
@@ -31,10 +31,10 @@ export class Demo {
       const kept = JSON.parse(localStorage.getItem(KEY) ?? "{}");
       this.#did = new Set(kept.did ?? []);
       this.#closed = kept.closed ?? false;
-    } catch { /* a private window, or not ours: the tour begins anew */ }
+    } catch { /* a private window, or unreadable data: the tour starts again */ }
   }
 
-  /** Ask once whether this gateway is there to be tried out. */
+  /** Ask the gateway once whether it is a demonstration. */
   async begin(changed) {
     for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
       try {
@@ -62,7 +62,7 @@ export class Demo {
     this.#able();
   }
 
-  /** Nobody is killed twice. */
+  /** Disable the kill buttons while the gateway is down. */
   #able() {
     const gone = document.body.classList.contains("away") || this.#killed;
     for (const one of document.querySelectorAll("[data-kill]")) one.disabled = gone;
@@ -102,10 +102,10 @@ export class Demo {
     return [kill];
   }
 
-  /** In a conversation: the one thing to try next, where one looks. */
+  /** In a conversation: the next thing to try, near the message box. */
   #drawNext() {
     const at = STEPS.findIndex((step) => !this.#did.has(step.name));
-    const done = [el("span", "what", "That is Holdfast: killed in the middle, and nothing was lost or done twice.")];
+    const done = [el("span", "what", "That is Holdfast: the gateway was killed in the middle, and nothing was lost or done twice.")];
     const next = () => [el("span", "what", el("span", "count", `Try ${at + 1} of ${STEPS.length}`), STEPS[at].words), ...this.#try(STEPS[at], true)];
     $("next").replaceChildren(...(at < 0 ? done : next()), this.#close());
   }
@@ -133,8 +133,8 @@ export class Demo {
   }
 
   async #kill() {
-    const works = this.#page.sessionTurn() ? "It is at work, so this cuts it off in the middle. " : "Nothing runs in this chat just now. ";
-    const sure = await this.#page.confirm("Kill the gateway?", `${works}The process gets SIGKILL: no goodbye, no cleaning up. Whoever keeps it up starts it again, and the work goes on.`, "kill -9");
+    const works = this.#page.sessionTurn() ? "The agent is at work, so this cuts it off in the middle. " : "Nothing runs in this chat at the moment. ";
+    const sure = await this.#page.confirm("Kill the gateway?", `${works}The process gets SIGKILL and ends at once, without any cleanup. Its supervisor starts it again, and the work goes on.`, "kill -9");
     this.#page.focus();
     if (!sure) return;
     this.#killed = true;

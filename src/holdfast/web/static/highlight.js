@@ -1,5 +1,5 @@
-// Simple highlighting: comments, strings, numbers and the words of the common languages. Wrong colours are harmless,
-// so one scanner serves all; text goes into text nodes only.
+// Simple highlighting of comments, strings, numbers and common keywords. Wrong colours are harmless, so one scanner
+// serves all languages. Text goes into text nodes only.
 
 const WORDS = new Set(
   ("abstract and as assert async await begin bool break case catch char class const continue def default defer del do done double elif else " +
@@ -25,7 +25,7 @@ function scanner(language) {
   return new RegExp(`(?<c>${comment})|(?<s>${STRING})|(?<n>${NUMBER})|(?<w>${WORD})`, "g");
 }
 
-/** Append `source` to `element`, in colours if the language has any. */
+/** Append `source` to `element`, with colours for a known language. */
 export function highlight(element, source, language) {
   if (!language || PLAIN.has(language) || source.length > 50_000) {
     element.append(source);

@@ -1,15 +1,15 @@
-// The marks within a paragraph, as nodes: emphasis, code, links. Text stays text whatever it holds, and only http and
-// https links become links. The time grows with the length of the text alone: one pass goes over it, and what closes
-// each kind of mark is looked for by a second place that only moves on.
+// The marks within a paragraph, as nodes: emphasis, code, links. All other text stays text, and only http and https
+// addresses become links. The time is linear in the length of the text: one pass goes over it, and the search for each
+// closing mark only moves forward.
 
 export const make = (tag, ...inside) => {
   const node = document.createElement(tag);
-  // One by one: a call with a hundred thousand arguments fails.
+  // One at a time: a call with a hundred thousand arguments fails.
   for (const one of inside.flat()) node.append(one);
   return node;
 };
 
-const DEEPEST = 8; // emphasis in emphasis; what is deeper stays text
+const DEEPEST = 8; // emphasis in emphasis; deeper marks stay text
 
 const START = /\\|`+|!?\[|<|https?:\/\/|\*|_|~~|\n/g;
 const ESCAPED = new Set("\\`*_{}[]()#+.!|>~-");
@@ -17,7 +17,7 @@ const LINK = /!?\[(?<label>(?:\[[^\[\]\n]*\]|[^\[\]])*)\]\((?<target><[^<>\n]*>|
 const ANGLED = /<(https?:\/\/[^\s<>]+)>/y;
 const BARE = /https?:\/\/[^\s<>"'`]+/y;
 
-// What follows the mark that opens, and the mark that closes.
+// The pattern after an opening mark, and the pattern of a closing mark.
 const MARKS = {
   strong: { mark: "**", tag: "strong", opens: /\S/, closes: /(?<=[^\s*])\*\*(?!\*)/g },
   em: { mark: "*", tag: "em", opens: /[^\s*]/, closes: /(?<=[^\s*])\*(?!\*)/g },
@@ -26,7 +26,7 @@ const MARKS = {
   gone: { mark: "~~", tag: "del", opens: /\S/, closes: /(?<=\S)~~/g },
 };
 
-/** The nodes and strings that this text is shown as. */
+/** The nodes and strings for this text. */
 export function inline(text, deep = 0) {
   if (deep > DEEPEST) return [text];
   const nodes = [];
@@ -45,7 +45,7 @@ export function inline(text, deep = 0) {
   return nodes;
 }
 
-/** Where each kind of mark is closed next. Searches begin ever further on, so all of them together pass the text once. */
+/** Finds the next closing mark of each kind. Searches only move forward, so together they pass the text once. */
 class Closers {
   #text;
   #found = new Map();
@@ -65,7 +65,7 @@ class Closers {
     return place;
   }
 
-  /** The next run of exactly so many backticks. */
+  /** The next run of exactly this many backticks. */
   ticks(length, from) {
     if (!this.#ticks) {
       this.#ticks = new Map();
@@ -80,7 +80,7 @@ class Closers {
   }
 }
 
-/** What begins here: its nodes, where it ends, and where it begins if that is before this place; null for plain text. */
+/** The mark that begins here: its nodes, its end, and its start if that is earlier; null for plain text. */
 function construct(text, found, closers, deep) {
   const at = found.index;
   switch (found[0][0]) {
@@ -142,7 +142,7 @@ function angled(text, at) {
   return node ? [[node], at + found[0].length] : null;
 }
 
-/** An address in running text ends before the sentence's own marks. */
+/** The address without the punctuation of the sentence around it. */
 function bare(text, at) {
   const found = matchAt(BARE, text, at);
   if (!found) return null;
@@ -161,7 +161,7 @@ function matchAt(pattern, text, at) {
   return pattern.exec(text);
 }
 
-/** A link to the web, or nothing: no other kind of address is ever followed. */
+/** A link to the web; null for any other kind of address. */
 function link(target, words) {
   let url;
   try {

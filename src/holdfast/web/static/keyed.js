@@ -1,4 +1,4 @@
-// Lists whose items come and go: an item keeps its node for as long as it is there.
+// Lists whose items come and go: an item keeps its node as long as it is in the list.
 
 /** Keeps the children of `list` equal to the items, by key. */
 export class Keyed {
@@ -31,7 +31,7 @@ export class Keyed {
     for (const node of old.values()) node.remove();
   }
 
-  /** An item that cannot be drawn is shown as plain text, and keeps no other from being drawn. */
+  /** Show an item that cannot be drawn as plain text, so that all others are still drawn. */
   #draw(node, item) {
     try {
       this.#fill(node, item);

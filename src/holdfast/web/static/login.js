@@ -1,5 +1,5 @@
-// Signing in without leaving the page. A link's key stands behind the # of the address, which no server is sent; it
-// leaves the address before it is used. The answer's proof goes into this origin's storage.
+// Signs in without leaving the page. A link carries its key after the #, a part that browsers send to no server; the page
+// removes the key from the address before it uses it. The proof from the answer goes into this origin's storage.
 import { proof } from "./api.js";
 
 const $ = (id) => document.getElementById(id);
@@ -10,7 +10,7 @@ function say(words) {
   $("wrong").hidden = !words;
 }
 
-/** Sign in with what the form or the link holds; the words for a person when that fails. */
+/** Sign in with the token or the key; returns the error for the person, or an empty text. */
 async function enter(what) {
   let answer;
   try {
@@ -18,15 +18,15 @@ async function enter(what) {
     if (answer.ok) {
       const found = await answer.json();
       proof(found.proof);
-      if (proof() !== found.proof) return "This browser keeps nothing for this page. Allow its storage (private windows may not), then sign in again.";
+      if (proof() !== found.proof) return "This browser stores nothing for this page. Allow storage (a private window may block it), then sign in again.";
       location.replace("/");
       return "";
     }
   } catch {
-    return "The gateway is away. Try again when it runs.";
+    return "The gateway does not answer. Try again when it runs.";
   }
   if (answer.status === 429) return `Too many tries. Wait ${answer.headers.get("Retry-After") ?? "60"} seconds.`;
-  if (answer.status >= 500) return "The gateway could not answer just now. Try again.";
+  if (answer.status >= 500) return "The gateway could not answer. Try again.";
   return "key" in what ? "" : "This is not the token of this gateway.";
 }
 
@@ -37,7 +37,7 @@ $("door").addEventListener("submit", async (event) => {
   $("token").select();
 });
 
-/** A link that was opened before still leads a browser in that is signed in. */
+/** Whether this browser is already signed in: then even a used link opens the page. */
 async function isSignedIn() {
   try {
     return (await fetch("/api/chats?limit=1", { headers: { "X-Holdfast": proof() } })).ok;
@@ -55,8 +55,8 @@ async function follow() {
   const wrong = await enter({ key });
   if (wrong === "" && proof() && await isSignedIn()) return location.replace("/");
   $("title").textContent = wrong ? title : "Not signed in";
-  say(wrong || "This link is not good, or no longer: it works once, for 15 minutes.");
+  say(wrong || "This link is not valid: it works once, for 15 minutes.");
 }
 
-addEventListener("hashchange", follow); // a link pasted into a tab that is here already
+addEventListener("hashchange", follow); // a link pasted into an open tab
 follow();

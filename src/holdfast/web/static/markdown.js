@@ -1,9 +1,9 @@
-// Markdown as a tree of nodes. There is no innerHTML here: text stays text whatever it holds, only http and https
-// links become links, and pictures become links too. No pattern here takes longer than its line is long.
+// Markdown as a tree of nodes, without innerHTML: text stays text, only http and https addresses become links, and
+// pictures become links too. The time of each pattern is linear in the length of its line.
 import { highlight } from "./highlight.js";
 import { inline, make } from "./inline.js";
 
-/** Show `text` in `element`, as it is if its marks cannot be shown: no message keeps others from being drawn. */
+/** Show `text` in `element`; as plain text if that fails, so that all other messages are still drawn. */
 export function showMarkdown(element, text) {
   try {
     draw(element, text);
@@ -14,10 +14,10 @@ export function showMarkdown(element, text) {
   }
 }
 
-/** Blocks that have not changed keep their nodes, so a growing text does not flicker. */
+/** Draw the blocks. Unchanged blocks keep their nodes, so a growing text does not flicker. */
 function draw(element, text) {
   const blocks = split(text.replace(/\r\n?/g, "\n").split("\n"));
-  // Levels follow the page's own title without a gap, however deep the first one is written.
+  // Heading levels start right below the page's title, without a gap.
   let level = 1;
   for (const block of blocks) {
     if (block.kind !== "heading") continue;
@@ -32,7 +32,7 @@ function draw(element, text) {
   element.blocks = blocks.map((block) => block.source);
 }
 
-const DEEPEST = 16; // quotes and lists in each other; what is deeper is shown as text
+const DEEPEST = 16; // quotes and lists in each other; deeper ones are shown as text
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const HEADING = /^ {0,3}(#{1,6})(?=\s)/;
 const RULE = /^ {0,3}(?:(?:\*\s*){3,}|(?:-\s*){3,}|(?:_\s*){3,})$/;
@@ -41,14 +41,14 @@ const QUOTE = /^ {0,3}>/;
 const DIVIDER = /^:?-+:?$/;
 const BLANK = /^\s*$/;
 
-/** The fence and the language of a line that begins code; null for any other. */
+/** The fence and the language of a line that begins a code block; null for any other line. */
 function fenceOf(line) {
   const found = line.match(FENCE);
   const after = found && line.slice(found[0].length);
   return found && !after.includes("`") ? { fence: found[1], language: after.trim().match(/^[\w+#.-]*/)[0] } : null;
 }
 
-/** The level and the words of a line that is a heading; null for any other. */
+/** The level and the text of a heading; null for any other line. */
 function headingOf(line) {
   const found = line.match(HEADING);
   if (!found) return null;
@@ -59,7 +59,7 @@ function headingOf(line) {
   return { level: found[1].length, words: isClosed ? words.slice(0, end).trimEnd() : words };
 }
 
-/** The blocks of these lines: what each is, its lines, and its source to know it again. */
+/** The blocks of these lines: the kind, the lines and the source of each, to recognise it later. */
 function split(lines, depth = 0) {
   if (depth > DEEPEST) return [{ kind: "paragraph", lines, depth }];
   const blocks = [];
@@ -200,7 +200,7 @@ function table(lines) {
       if (sides[n]) cell.className = sides[n];
       return cell;
     });
-    // One wide cell for all that are missing: short rows of a wide table would be many times as long as their text.
+    // One wide cell for all missing cells: otherwise the short rows of a wide table would need too many nodes.
     if (shown.length < sides.length) shown.push(Object.assign(make(tag), { colSpan: sides.length - shown.length }));
     return make("tr", shown);
   };

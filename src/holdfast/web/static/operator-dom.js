@@ -1,4 +1,4 @@
-// Elements without markup in strings, and a way to bring what is shown up to date that keeps focus, scroll and folds.
+// Makes elements without markup in strings, and updates the page without losing focus, scroll or open folds.
 
 import { conversation } from "./operator-words.js";
 
@@ -22,10 +22,10 @@ function made(element, attributes, children) {
   return element;
 }
 
-/** A picture of the page's own set. */
+/** An icon of the page's own set. */
 export const icon = (name) => s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("use", { href: `#${name}` }));
 
-/** A conversation by what was said in it first, with the way to it; where it is, and its name there, beside it. */
+/** A link to a conversation, with its first words as title, and its platform and name beside it. */
 export function named(key, session, titles) {
   const { platform, name } = conversation(key);
   const title = titles.get(session);
@@ -35,38 +35,38 @@ export function named(key, session, titles) {
   ];
 }
 
-/** Make the children of `parent` what `wanted` is, changing no more than differs. */
+/** Make `wanted` the children of `parent`, and change only what differs. */
 export function show(parent, ...wanted) {
   const target = document.createDocumentFragment();
   target.append(...wanted.flat(Infinity).filter((one) => one));
-  meet(parent, target);
+  updateChildren(parent, target);
 }
 
-function meet(old, fresh) {
+function updateChildren(old, fresh) {
   const wanted = [...fresh.childNodes];
   wanted.forEach((node, place) => {
     const there = old.childNodes[place];
     if (!there) old.append(node);
-    else if (!alike(there, node)) there.replaceWith(node);
+    else if (!isSameKind(there, node)) there.replaceWith(node);
     else if (node.nodeType === Node.TEXT_NODE) {
       if (there.data !== node.data) there.data = node.data;
-    } else become(there, node);
+    } else updateElement(there, node);
   });
   while (old.childNodes.length > wanted.length) old.lastChild.remove();
 }
 
-const alike = (one, other) => one.nodeName === other.nodeName
+const isSameKind = (one, other) => one.nodeName === other.nodeName
   && one.nodeType === other.nodeType
   && (one.nodeType !== Node.ELEMENT_NODE || one.getAttribute("data-key") === other.getAttribute("data-key"));
 
-function become(old, fresh) {
+function updateElement(old, fresh) {
   for (const { name } of [...old.attributes]) {
-    // What a person opened stays open.
+    // A part that the person opened stays open.
     if (!fresh.hasAttribute(name) && name !== "open") old.removeAttribute(name);
   }
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  // What a person is writing or has chosen is theirs; what was fetched into a place stays there.
-  if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName) && !fresh.hasAttribute("data-kept")) meet(old, fresh);
+  // Keep the person's input and choices, and content that was fetched into its place.
+  if (!/^(INPUT|SELECT|TEXTAREA)$/.test(old.nodeName) && !fresh.hasAttribute("data-kept")) updateChildren(old, fresh);
 }

@@ -1,4 +1,4 @@
-// The overview: how the gateway stands, its runs, its pace, and what the last start found.
+// The overview: the state of the gateway, its runs, its pace, and what the last start found.
 
 import { h, named } from "./operator-dom.js";
 import { dated, endOf, lasted, leftWords, pacePlot, recoveryPlot, timeline } from "./operator-plots.js";
@@ -10,12 +10,12 @@ export function overview({ look, status, titles }, now, width) {
   const half = width > 760 ? (inside - 24) / 2 : inside;
   return [
     hero(look, status, now),
-    lately(look.runs, now),
+    lastRestart(look.runs, now),
     tiles(look.counts),
     h("section", { class: "panel", "aria-labelledby": "runs" },
-      h("header", {}, h("h2", { id: "runs" }, "Runs"), legend(runs.some((run) => run.ended === "crashed") ? { ...ENDS, maybe: "perhaps still up" } : ENDS)),
+      h("header", {}, h("h2", { id: "runs" }, "Runs"), legend(runs.some((run) => run.ended === "crashed") ? { ...ENDS, maybe: "may still have run" } : ENDS)),
       runs.length ? timeline(runs, now, inside - 44) : h("p", { class: "none" }, "Nothing has run yet."),
-      h("p", { class: "aside" }, "Not to scale: widths go with the logarithm of time. A green thread: unfinished turns were carried over."),
+      h("p", { class: "aside" }, "Not to scale: widths show the logarithm of time. A green line means that unfinished turns were carried over."),
       h("details", { class: "fold" }, h("summary", {}, "As a table"), runsTable(runs, now))),
     h("div", { class: "pair" },
       h("section", { class: "panel", "aria-labelledby": "pace" },
@@ -38,15 +38,15 @@ function hero(look, status, now) {
       run && fact("for", span(now - run.started_at)),
       status && fact("process", status.pid),
       status && fact("version", status.version),
-      status && fact("kept up by", status.kept_up_by ?? "nobody of ours"),
+      status && fact("supervisor", status.kept_up_by ?? "none"),
       status && fact("platforms", platforms(status.platforms))),
     status?.safe_mode && safeMode(status.safe_mode));
 }
 
-/** The last restart in one breath. */
-function lately([run, before], now) {
+/** The last restart in one line. */
+function lastRestart([run, before], now) {
   if (!before) return null;
-  const down = run.down_before === null ? "" : ` Nobody was up for ${span(run.down_before)}${before.ended === "crashed" ? " at most" : ""}.`;
+  const down = run.down_before === null ? "" : ` The gateway was down for ${before.ended === "crashed" ? "at most " : ""}${span(run.down_before)}.`;
   return h("p", { class: "lately" }, h("b", {}, `Last restart ${ago(run.started_at, now)}. `),
     `The process before ${ENDED_LONG[before.ended] ?? "ended"}.${down} ${leftSentence(before)}`);
 }
@@ -54,7 +54,7 @@ function lately([run, before], now) {
 function leftSentence({ left }) {
   const became = left?.became ?? [];
   const turns = became.reduce((sum, one) => sum + one.count, 0);
-  if (!left) return "What it left is being looked at.";
+  if (!left) return "Recovery is still looking at what it left.";
   if (!turns) return "It left no unfinished turn.";
   const words = became.length === 1
     ? ` ${BECAME[became[0].outcome] ?? became[0].outcome}`
@@ -70,7 +70,7 @@ function platforms(found) {
 }
 
 const safeMode = (found) => found.active
-  && h("p", { class: "warn" }, h("b", {}, "Safe mode. "), "Nothing goes on by itself for now", found.why ? `: ${found.why}.` : ".");
+  && h("p", { class: "warn" }, h("b", {}, "Safe mode. "), "Interrupted work does not resume by itself for now", found.why ? `: ${found.why}.` : ".");
 
 function tiles(counts) {
   const more = (count) => (count >= 1000 ? "1,000+" : count.toLocaleString());
@@ -80,7 +80,7 @@ function tiles(counts) {
     ["interrupted", counts.turns.interrupted, "#sessions?state=interrupted", counts.held ? `interrupted, ${counts.held} held` : "interrupted", counts.held],
     ["queue", counts.messages_waiting, null, "messages in line"],
     ["owed", counts.owed, null, "replies owed"],
-    ["unknown", counts.unknown, "#outbox", "sends in doubt", counts.unknown],
+    ["unknown", counts.unknown, "#outbox", "unknown sends", counts.unknown],
     ["parked", counts.parked, "#sessions?state=parked", counts.on_hold ? `parked, ${counts.on_hold} on hold` : "parked", counts.parked],
     ["aside", more(counts.set_aside), "#set-aside", "set aside", counts.set_aside],
   ];
@@ -113,7 +113,7 @@ function runsTable(runs, now) {
 }
 
 function left({ owed, unknown, waiting }) {
-  const said = [owed && plural(owed, "reply", "replies") + " owed", unknown && `${unknown} in doubt`, waiting && plural(waiting, "message") + " in line"];
+  const said = [owed && plural(owed, "reply", "replies") + " owed", unknown && `${plural(unknown, "unknown send")}`, waiting && plural(waiting, "message") + " in line"];
   return said.filter(Boolean).join(", ") || "nothing";
 }
 
@@ -127,7 +127,7 @@ function recoveryWords(runs) {
   return newest ? `${span(newest.recovered_after)} after the last start` : "no start reported yet";
 }
 
-/** The report of the last start in plain lines, with a way to every conversation it is about. */
+/** The report of the last start in lines, with a link to each of its conversations. */
 function report(found, titles, now) {
   const plain = found.lines.filter((line) => !line.startsWith("-") && !line.startsWith("…"));
   return h("section", { class: "panel report", "aria-labelledby": "last" },

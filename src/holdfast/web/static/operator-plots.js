@@ -1,20 +1,20 @@
-// Pictures drawn from the ledger: every process run as a bar, turns per minute, recovery times.
+// Plots of the ledger: each run as a bar, turns per minute, recovery times.
 
 import { s } from "./operator-dom.js";
 import { BECAME, ENDED, ENDED_LONG, minutes, moment, plural, span } from "./operator-words.js";
 
 export const endOf = (run) => run.ended ?? "running";
 
-/** Runs with the time each can have lived at the longest: now, its orderly end, or its next sign of life that never came. */
+/** The runs with the latest time each can have lived: now, its orderly end, or the heartbeat that never came. */
 export const dated = (runs, now, heartbeat = Infinity) => runs.map((run, place) => {
   const most = run.ended === "crashed" && place ? Math.min(run.seen_at + heartbeat, runs[place - 1].started_at) : run.seen_at;
   return { ...run, over_at: run.ended === null ? now : Math.max(run.seen_at, most) };
 });
 
-/** How long it lived; of a crash only the most is known. */
+/** How long a run lived; for a crash, only the longest possible time is known. */
 export const lasted = (run) => `${run.ended === "crashed" ? "within " : ""}${span(run.over_at - run.started_at)}`;
 
-/** What a run left and what became of it, in a few words. */
+/** The work that a run left, and its outcomes, in a few words. */
 export function leftWords(run) {
   if (!run.left) return run.ended === null ? "" : "not reported";
   const turns = run.left.became.reduce((sum, one) => sum + one.count, 0);
@@ -26,13 +26,13 @@ export function leftWords(run) {
 export function runWords(run, now) {
   const how = run.ended === null ? `runs since ${moment(run.started_at, now)}` : ENDED_LONG[run.ended];
   const left = run.ended === null ? "" : ` Left: ${leftWords(run)}.`;
-  const back = run.down_before === null ? "" : ` Nobody was up for ${span(run.down_before)} at most before it.`;
+  const back = run.down_before === null ? "" : ` Before it, the gateway was down for at most ${span(run.down_before)}.`;
   return `Process ${run.pid}, from ${moment(run.started_at, now)}, ${lasted(run)}: ${how}.${left}${back}`;
 }
 
-/** Runs as bars one after the other, oldest on top; a thread leads from the end of each to the next.
+/** Runs as bars, oldest on top; a line leads from the end of each to the next.
  *
- * Seconds and months stand side by side here, so widths go with the logarithm of time; words say how long.
+ * Runs last from seconds to months, so the width shows the logarithm of time. Words say how long.
  */
 export function timeline(runs, now, width) {
   const shown = runs.slice(0, 12).reverse();
@@ -58,10 +58,10 @@ export function timeline(runs, now, width) {
   }));
 }
 
-/** Pixels the words for a gap need before the bar they belong to. */
+/** Pixels that the words for a gap need before their bar. */
 const ROOM = 100;
 
-/** Where each run is drawn: from its start to its last sign of life, and on to where it may still have lived. */
+/** The places of the bars: the start, the last sign of life, and the latest possible end of each run. */
 function laidOut(shown, now, from, to) {
   const weight = (ms) => Math.log1p(Math.max(0, ms) / 1000) + 0.4;
   const parts = shown.map((run, place) => {
@@ -92,7 +92,7 @@ function thread(run, x1, y1, x2, y2) {
   return s("path", { class: carried ? "thread carried" : "thread", d: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` });
 }
 
-/** Turns begun in each minute of the last hour, by how they stand. */
+/** Turns that started in each minute of the last hour, by state. */
 export function pacePlot(pace, width) {
   const height = 132, base = height - 20, head = 14;
   const total = pace.done.map((done, place) => done + pace.open[place] + pace.other[place]);
@@ -110,7 +110,7 @@ export function pacePlot(pace, width) {
     return count > 0 && s("g", { "data-tip": words }, parts);
   });
   return s("svg", { class: "plot pace", width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Turns begun per minute in the last hour: ${all} in all, at most ${most} in one minute` },
+    "aria-label": `Turns started per minute in the last hour: ${all} in all, at most ${most} in one minute` },
   s("line", { class: "base", x1: 0, x2: width, y1: base + 0.5, y2: base + 0.5 }),
   most > 0 && s("line", { class: "guide", x1: 0, x2: width, y1: base - tall(most), y2: base - tall(most) }),
   most > 0 && s("text", { x: 0, y: base - tall(most) - 4 }, most),
@@ -119,10 +119,10 @@ export function pacePlot(pace, width) {
   s("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
 }
 
-/** Pixels a bar needs to have its own words above it. */
+/** Pixels that a bar needs for words of its own above it. */
 const WIDE = 48;
 
-/** How long each of the last starts took until it had decided about all it found, oldest first. */
+/** How long recovery took after each of the last starts, oldest first. */
 export function recoveryPlot(runs, width) {
   const known = runs.filter((run) => run.recovered_after !== null).slice(0, 12).reverse();
   const height = 132, base = height - 20, head = 14;
@@ -130,13 +130,13 @@ export function recoveryPlot(runs, width) {
   const most = Math.max(...times, 1), slot = Math.min(56, width / Math.max(known.length, 1));
   const tall = (ms) => Math.max(2, (ms / most) * (base - head));
   const words = known.length
-    ? `Time from start until recovery had looked at everything, last ${plural(known.length, "start")}: newest ${span(times.at(-1))}, longest ${span(most)}`
+    ? `Time from start until recovery had decided about everything, last ${plural(known.length, "start")}: newest ${span(times.at(-1))}, longest ${span(most)}`
     : "No start has been reported yet";
   return s("svg", { class: "plot recovery", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words },
     s("line", { class: "base", x1: 0, x2: width, y1: base + 0.5, y2: base + 0.5 }),
     known.length > 0 && s("line", { class: "guide", x1: 0, x2: width, y1: base - tall(most), y2: base - tall(most) }),
     known.length > 0 && slot < WIDE && s("text", { x: 0, y: base - tall(most) - 4 }, span(most)),
-    known.map((run, place) => s("g", { "data-tip": `Start of ${moment(run.started_at)}: ${span(run.recovered_after)}${run.down_before === null ? "" : `, after ${span(run.down_before)} with nobody up`}` },
+    known.map((run, place) => s("g", { "data-tip": `Start of ${moment(run.started_at)}: ${span(run.recovered_after)}${run.down_before === null ? "" : `, after ${span(run.down_before)} down`}` },
       s("rect", { class: place === known.length - 1 ? "newest" : "older", x: place * slot + slot * 0.15, y: base - tall(run.recovered_after),
         width: slot * 0.7, height: tall(run.recovered_after), rx: 3 }),
       slot >= WIDE && s("text", { x: (place + 0.5) * slot, y: base - tall(run.recovered_after) - 4, "text-anchor": "middle" }, span(run.recovered_after)))),

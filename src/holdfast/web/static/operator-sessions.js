@@ -1,4 +1,4 @@
-// The list of sessions with its filters, and one session with all that is known of it.
+// The list of sessions with its filters, and one session with all its details.
 
 import { h, icon, named } from "./operator-dom.js";
 import { coded } from "./words.js";
@@ -32,7 +32,7 @@ export function sessions({ found, titles }, now) {
     rows.length > 0 && h("div", { class: "table cards" }, h("table", {},
       h("thead", {}, h("tr", {}, ["Conversation", "Last turn", "Began", "Last answer", "Remarks"].map((name) => h("th", { scope: "col" }, name)))),
       h("tbody", {}, rows))),
-    rows.length === 0 && h("p", { class: "none" }, found.next ? "None among those looked through so far." : "No session fits."),
+    rows.length === 0 && h("p", { class: "none" }, found.next ? "No match so far." : "No session matches."),
     found.next && h("button", { class: "plain more", type: "button", "data-do": "more" }, rows.length ? "Show more" : "Look further back"),
   ];
 }
@@ -43,14 +43,14 @@ function remarks(line, now) {
   return [
     line.on_hold && "its messages wait for an owner",
     line.held && `held: ${line.held.replaceAll("_", " ")}`,
-    deaths(line) > 0 && plural(deaths(line), "strike"),
+    earlierStrikes(line) > 0 && plural(earlierStrikes(line), "strike"),
     line.ended_at && `ended ${ago(line.ended_at, now)}`,
     line.began !== "first" && `began: ${line.began}`,
   ].filter(Boolean).join(", ");
 }
 
-/** Every run holds one strike until it ends well; only those that were left are worth a word. */
-const deaths = ({ strikes, state }) => strikes - (state === "running" ? 1 : 0);
+/** The strikes of earlier runs: a running turn counts one strike, which its completion removes. */
+const earlierStrikes = ({ strikes, state }) => strikes - (state === "running" ? 1 : 0);
 
 export function session({ found, titles }, now) {
   const row = found.session;
@@ -64,13 +64,13 @@ export function session({ found, titles }, now) {
         fact("last turn", row.suspended_at ? pill("parked") : found.turns[0] ? pill(found.turns[0].state) : "none"),
         fact("began", `${ago(row.began_at, now)}${row.began === "first" ? "" : ` (${row.began})`}`),
         fact("turns", found.turns.length),
-        fact("strikes", deaths({ strikes: row.strikes, state: open?.state })),
+        fact("strikes", earlierStrikes({ strikes: row.strikes, state: open?.state })),
         row.ended_at && fact("ended", `${ago(row.ended_at, now)}, ${row.ended_why}`),
         fact("id", h("code", {}, row.id))),
       h("div", { class: "buttons" },
         open && h("button", { class: "plain", type: "button", "data-do": "command", "data-name": "stop", "data-id": row.id }, "Stop its work"),
         found.on_hold && h("button", { class: "fill", type: "button", "data-do": "command", "data-name": "unhold", "data-id": row.id }, "Release its messages"),
-        (row.suspended_at || open?.state === "interrupted") && h("button", { class: "fill", type: "button", "data-do": "command", "data-name": "resume", "data-id": row.id }, "Let it go on"),
+        (row.suspended_at || open?.state === "interrupted") && h("button", { class: "fill", type: "button", "data-do": "command", "data-name": "resume", "data-id": row.id }, "Resume its work"),
         !open && found.turns.length > 0 && !row.ended_at && !row.suspended_at && h("button", { class: "plain", type: "button", "data-do": "command", "data-name": "retry", "data-id": row.id }, "Answer the last message again"))),
     h("div", { class: "columns" },
       h("section", { class: "panel", "aria-labelledby": "transcript" },
@@ -94,7 +94,7 @@ const stamp = (at, now) => h("time", { datetime: new Date(at).toISOString() }, m
 const block = (id, title, count, inside) => h("section", { class: "panel", "aria-labelledby": id },
   h("header", {}, h("h2", { id }, title), count > 0 && h("p", { class: "aside" }, count)), inside);
 
-/** The first few, and the others folded. */
+/** The first few items, with the others folded. */
 function list(items, first = 6) {
   const rest = items.slice(first);
   return [h("ol", { class: "list" }, items.slice(0, first)),
@@ -108,7 +108,7 @@ function entry(one, now) {
     h("p", { class: "by" }, h("span", {}, one.woken ? "wake-up" : said[one.kind] ?? one.kind), one.state && pill(one.state), stamp(one.at, now)),
     words && (one.kind === "returned" || one.kind === "noted" ? h("p", { class: "words small" }, words) : h("p", { class: "words" }, words)),
     one.calls?.length > 0 && h("ul", { class: "asked" }, one.calls.map((call) => h("li", {}, h("code", {}, call.name), h("code", { class: "given" }, call.arguments)))),
-    !words && !one.calls?.length && h("p", { class: "words small" }, one.kind === "undone" ? `entries from ${one.first ?? "?"} on were taken out of view` : "no words"));
+    !words && !one.calls?.length && h("p", { class: "words small" }, one.kind === "undone" ? `entries from ${one.first ?? "?"} on were removed from view` : "no text"));
 }
 
 function turn(one, now) {
@@ -117,8 +117,8 @@ function turn(one, now) {
   return h("li", { "data-key": one.id },
     h("p", { class: "first" }, pill(one.state), h("time", {}, moment(one.begun_at, now))),
     h("p", { class: "aside" }, [`${one.ended_at ? "took" : "for"} ${span(until - one.begun_at)}`, cut, one.held && `held: ${one.held.replaceAll("_", " ")}`,
-      one.stop && `a ${one.stop} was asked`, one.why && `because: ${one.why.replaceAll("_", " ")}`].filter(Boolean).join(" · ")),
-    h("details", { class: "fold", "data-trace": one.cause }, h("summary", {}, "Its whole life"), h("div", { class: "life", "data-kept": true })));
+      one.stop && `${one.stop} requested`, one.why && `because: ${one.why.replaceAll("_", " ")}`].filter(Boolean).join(" · ")),
+    h("details", { class: "fold", "data-trace": one.cause }, h("summary", {}, "Everything that happened"), h("div", { class: "life", "data-kept": true })));
 }
 
 /** The rules that owners gave for the chat of this session. */
@@ -137,7 +137,7 @@ function calls(found) {
 }
 
 function told(found, now) {
-  if (!found.length) return h("p", { class: "none" }, "Nothing was owed to the chat.");
+  if (!found.length) return h("p", { class: "none" }, "No message for this chat.");
   return list(found.map((one) => h("li", { "data-key": one.number },
     h("p", { class: "first" }, pill(one.state), h("span", {}, one.kind), h("time", {}, moment(one.at, now))),
     h("p", { class: "clip" }, one.text),
@@ -145,42 +145,42 @@ function told(found, now) {
 }
 
 function decisions(found, now) {
-  if (!found.length) return h("p", { class: "none" }, "Nothing stood in the way of its work: there was nothing to decide.");
+  if (!found.length) return h("p", { class: "none" }, "There was nothing to decide.");
   return h("ol", { class: "list decisions" }, found.map((one, place) => h("li", { "data-key": `${one.at}${one.what}${place}` },
     h("p", { class: "first" }, h("b", {}, headline(one)), h("time", {}, moment(one.at, now))),
-    (one.sentence ?? goesOn(one, found[place + 1])) && h("p", { class: "sentence" }, one.sentence ?? goesOn(one, found[place + 1])),
+    (one.sentence ?? resumeSentence(one, found[place + 1])) && h("p", { class: "sentence" }, one.sentence ?? resumeSentence(one, found[place + 1])),
     one.found && h("p", { class: "aside" }, `Row ${one.row}: ${one.found}.`),
-    one.facts.length > 0 && h("details", { class: "fold" }, h("summary", {}, "What it knew"), h("ul", { class: "facts" }, one.facts.map((words) => h("li", {}, words)))))));
+    one.facts.length > 0 && h("details", { class: "fold" }, h("summary", {}, "Facts it used"), h("ul", { class: "facts" }, one.facts.map((words) => h("li", {}, words)))))));
 }
 
-/** A resume needs no record of its own: a claim after a cut says that nothing stood against it. */
-const goesOn = (one, before) => one.what === "claimed" && before?.turn === one.turn && ["interrupted", "held"].includes(before.what)
-  ? "Nothing stood against it (row resume): it goes on where it was cut off." : null;
+/** A resume has no record of its own: a claim after a cut means that no rule held the work back. */
+const resumeSentence = (one, before) => one.what === "claimed" && before?.turn === one.turn && ["interrupted", "held"].includes(before.what)
+  ? "No rule held it back (row resume): the work goes on where it was cut off." : null;
 
 function headline(one) {
   const { detail } = one;
-  if (one.what === "interrupted") return `Cut off: ${WHY_CUT[detail.reason] ?? detail.reason ?? "no reason kept"}`;
+  if (one.what === "interrupted") return `Cut off: ${WHY_CUT[detail.reason] ?? detail.reason ?? "no reason recorded"}`;
   if (one.what === "claimed") return `Resumed after interruption ${detail.resumed}`;
-  if (one.what === "put_back") return "Put back in line, nothing had begun";
+  if (one.what === "put_back") return "Put back in line: it had not started";
   return one.what.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 }
 
-/** What it happened to: a call by the name of its tool, a claim with its number. */
+/** The subject of an event: a call by the name of its tool, a claim with its number. */
 function about(one, now) {
   let detail = {};
-  try { detail = JSON.parse(one.detail ?? "{}"); } catch { /* told without */ }
+  try { detail = JSON.parse(one.detail ?? "{}"); } catch { /* shown without details */ }
   if (detail.resumed) return `turn, resumed after interruption ${detail.resumed}`;
   if (one.what === "allowed_by_rule") return `call ${detail.call}, by rule ${detail.rule} of ${moment(detail.given_at, now)}`;
   return detail.tool ? `call of ${detail.tool}` : one.subject.split(":")[0];
 }
 
-/** One message's life as the trace tells it. */
-export function life(found, now) {
+/** The trace of one message as a list. */
+export function traceList(found, now) {
   let run = null;
   return h("ol", { class: "trace" }, found.happenings.map((one) => {
     const other = run !== null && one.instance && one.instance !== run;
     run = one.instance ?? run;
-    return [other && h("li", { class: "break" }, icon("i-kill"), "the process ended here; another went on"),
+    return [other && h("li", { class: "break" }, icon("i-kill"), "the process ended here; another one went on"),
       h("li", {}, h("time", {}, moment(one.at, now)), h("span", {}, one.what.replaceAll("_", " ")), h("small", {}, about(one, now)))];
   }));
 }

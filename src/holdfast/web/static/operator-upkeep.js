@@ -1,13 +1,13 @@
-// What needs a person: sends in doubt, input set aside, and a restart with its plan.
+// The pages that need a person: unknown sends, set-aside input, and a restart with its plan.
 
 import { h, named } from "./operator-dom.js";
 import { ago, moment, plural, span } from "./operator-words.js";
 
 export function outbox({ found, titles }, now) {
-  const intro = h("p", { class: "intro" }, "These were handed to their platform when the connection or the process was lost, so nobody knows whether they arrived. ",
-    "Look into the chat and say what is so; nothing more goes to that chat before.");
+  const intro = h("p", { class: "intro" }, "The connection or the process was lost while the gateway sent these messages, so it does not know whether they arrived. ",
+    "Look into the chat and record what you see. Until then the gateway sends nothing more to that chat.");
   if (!found.deliveries.length) {
-    return h("div", { class: "blank" }, h("h2", {}, "No send is in doubt"), h("p", {}, "Whatever was sent is known to have arrived, or known not to have."));
+    return h("div", { class: "blank" }, h("h2", {}, "No unknown sends"), h("p", {}, "The gateway knows of every message whether it arrived."));
   }
   return [intro, h("ol", { class: "doubts" }, found.deliveries.map((one) => {
     const act = (name, words, kind) => h("button", { class: kind, type: "button", "data-do": "settle", "data-name": name, "data-id": one.id }, words);
@@ -22,10 +22,10 @@ export function outbox({ found, titles }, now) {
 
 export function setAside(found, now) {
   if (!found.set_aside.length) {
-    return h("div", { class: "blank" }, h("h2", {}, "Nothing is set aside"), h("p", {}, "Everything that came in could be read."));
+    return h("div", { class: "blank" }, h("h2", {}, "Nothing is set aside"), h("p", {}, "The gateway could read all input."));
   }
   return [
-    h("p", { class: "intro" }, "Input that could not be read. It was kept as it came, and the rest went on."),
+    h("p", { class: "intro" }, "The gateway could not read this input. It kept the input unchanged and went on with the rest."),
     h("ol", { class: "doubts" }, found.set_aside.map((one) => h("li", { class: "panel", "data-key": one.id },
       h("header", {}, h("h2", {}, one.reason), h("p", { class: "aside" }, `${one.account}, ${moment(one.at, now)}`)),
       one.event_id && h("p", { class: "aside" }, "event ", h("code", {}, one.event_id)),
@@ -45,15 +45,15 @@ export function restart({ plan, status, look, titles }, now, asked) {
       h("th", { scope: "row", "data-label": "Conversation" }, named(one.key ?? one.chat, one.session, titles)),
       h("td", { "data-label": "Runs for" }, span(now - one.claimed_at)),
       h("td", { "data-label": "Quiet for" }, span(now - Math.max(one.progress_at ?? 0, one.claimed_at))),
-      h("td", { "data-label": "If cut" }, { never: "left: this chat wants nothing resumed", ask: "the person is asked" }[one.on_interruption] ?? "goes on after the restart")));
+      h("td", { "data-label": "If cut" }, { never: "not resumed: this chat's setting is never", ask: "the gateway asks the person" }[one.on_interruption] ?? "resumes after the restart")));
   return [
     h("section", { class: "panel", "aria-labelledby": "plan" },
-      h("header", {}, h("h2", { id: "plan" }, "What a restart would cut now"), h("p", { class: "aside" }, running.length ? plural(running.length, "running turn") : "nothing runs")),
+      h("header", {}, h("h2", { id: "plan" }, "What a restart would cut now"), h("p", { class: "aside" }, running.length ? plural(running.length, "running turn") : "no running turn")),
       running.length
         ? h("div", { class: "table cards" }, h("table", {},
           h("thead", {}, h("tr", {}, ["Conversation", "Runs for", "Quiet for", "If cut"].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows)))
-        : h("p", { class: "none" }, "Nothing runs: a restart now cuts nothing."),
-      h("p", { class: "note" }, "A restart first waits for what runs, tells each of those chats once, and cuts only what is not done in time. Messages are accepted all the while."),
+        : h("p", { class: "none" }, "No turn runs: a restart now cuts nothing."),
+      h("p", { class: "note" }, "Before a restart the gateway waits for the running turns and tells each of their chats once. It cuts only turns that do not finish in time, and accepts messages all the time."),
       h("div", { class: "buttons" },
         h("button", { class: running.length ? "danger-fill" : "fill", type: "button", "data-do": "restart", disabled: draining }, "Restart now"),
         h("button", { class: "plain", type: "button", "data-do": "restart", "data-quiet": "1", disabled: draining }, "Restart when quiet"))),
@@ -61,15 +61,15 @@ export function restart({ plan, status, look, titles }, now, asked) {
   ];
 }
 
-/** How far an asked restart has come; the run that was there when it was asked tells. */
+/** The progress of a requested restart: a run with another id is the new one. */
 function progress(asked, status, look, now) {
   const run = look?.runs[0];
   const fresh = run && run.id !== asked.run;
   const steps = [
-    [true, `Asked for ${ago(asked.at, now)}${asked.quiet ? ", to be done when nothing runs" : ""}`],
+    [true, `Requested ${ago(asked.at, now)}${asked.quiet ? ", for when no turn runs" : ""}`],
     [fresh || (status && status.state !== "running"), fresh ? "The old process ended" : "The old process drains"],
     [fresh, fresh ? `A new process runs since ${moment(run.started_at, now)}` : "A new process starts"],
-    [fresh && run.recovered_after !== null, fresh && run.recovered_after !== null ? `It looked at everything within ${span(run.recovered_after)}` : "It decides about what it finds"],
+    [fresh && run.recovered_after !== null, fresh && run.recovered_after !== null ? `Recovery finished within ${span(run.recovered_after)}` : "Recovery decides about the interrupted work"],
   ];
   return h("section", { class: "panel", "aria-labelledby": "progress" },
     h("header", {}, h("h2", { id: "progress" }, "The restart")),

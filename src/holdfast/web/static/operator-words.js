@@ -1,8 +1,8 @@
-// Times, names and states in the words people use.
+// Times, names and states in words.
 
 const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 
-/** How long, in the two largest units that matter. */
+/** A duration, in its two largest units. */
 export function span(ms) {
   const time = Math.max(0, ms ?? 0);
   if (time < SECOND) return `${Math.round(time)} ms`;
@@ -18,7 +18,7 @@ function pair(time, large, one, small, other) {
   return `${Math.floor(time / large)} ${one}${rest ? ` ${rest} ${other}` : ""}`;
 }
 
-/** How long ago, in the one unit that matters. */
+/** How long ago, in the largest unit. */
 export function ago(at, now) {
   const time = now - at;
   if (time < 2 * SECOND) return "just now";
@@ -41,7 +41,7 @@ export const minutes = (at) => short.format(new Date(at));
 
 export const plural = (count, one, many = `${one}s`) => `${count.toLocaleString()} ${count === 1 ? one : many}`;
 
-/** A conversation's key as people say it: where, and the name of the chat. */
+/** The platform and the name of a conversation, from its key. */
 export function conversation(key) {
   const [platform, , ...rest] = (key ?? "").split("/");
   return { platform, name: rest.map(readable).join(" / ") || key };
@@ -53,32 +53,32 @@ function readable(text) {
 
 export const ENDED = { crashed: "crashed", restart: "restarted", stopped: "stopped", failed: "gave up" };
 export const ENDED_LONG = {
-  crashed: "ended without a word: a crash, a kill or a power cut",
+  crashed: "recorded no end: a crash, a kill or a power cut",
   restart: "ended for a restart",
-  stopped: "was stopped in order",
-  failed: "gave up by itself and said so",
+  stopped: "was stopped",
+  failed: "gave up after an error",
 };
 
-/** What recovery made of what it found. */
+/** Recovery's outcomes in words. */
 export const BECAME = {
-  resume: "went on", hold: "held", done: "was complete", expire: "left", park: "parked", ask: "asked about",
+  resume: "resumed", hold: "held", done: "was complete", expire: "expired", park: "parked", ask: "asked about",
   wait: "waits for an answer", cancel: "stopped", park_with_session: "parked", queued: "in line", waiting: "waits for an answer",
 };
 
 export const WHY_CUT = {
   restart_interrupted: "the process died",
-  restart_timeout: "a restart did not wait any longer",
-  shutdown_timeout: "a stop did not wait any longer",
+  restart_timeout: "it did not finish before a restart",
+  shutdown_timeout: "it did not finish before a stop",
 };
 
 export const EFFECT = {
   read: "changes nothing; runs again after a cut",
-  idempotent: "runs again under the same key, done once",
-  reconcilable: "is asked about after a cut",
+  idempotent: "runs again with the same key, takes effect once",
+  reconcilable: "the gateway checks it after a cut",
   effect: "never runs twice",
 };
 
-/** Which colour a state has: good, busy, wary, bad or none. */
+/** The colour of each state: good, busy, wary, bad or none. */
 export const TONE = {
   running: "busy", queued: "busy", sending: "busy", pending: "busy", started: "busy", planned: "",
   waiting: "wary", interrupted: "wary", unknown: "wary", expired: "wary", held: "wary",

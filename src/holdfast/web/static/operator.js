@@ -1,17 +1,17 @@
-// The operator pages: which is shown, what it shows, kept up to date by the gateway's events.
+// The operator pages: chooses one, draws it, and updates it after the gateway's events.
 
 import { ask, get } from "./api.js";
 import { show } from "./operator-dom.js";
-import { entering, people } from "./operator-people.js";
+import { codeForm, people } from "./operator-people.js";
 import { overview } from "./operator-overview.js";
-import { filters, life, session, sessions } from "./operator-sessions.js";
+import { filters, traceList, session, sessions } from "./operator-sessions.js";
 import { outbox, restart, setAside } from "./operator-upkeep.js";
 import { confirmed, toast } from "./shell.js";
 import { follow } from "./stream.js";
 
 const at = (id) => document.getElementById(id);
 const page = at("page"), tools = at("tools");
-let typed = null; // the filter that is taken up when typing has settled
+let typed = null; // the timer that applies the filter after a pause in typing
 const SETTLE = 200, LOOK_AGAIN = 10_000, TICK = 1000, PAGE = 50;
 
 const state = { place: null, data: null, skew: 0, asked: null, pages: 1, answering: true, asking: 0, took: 0 };
@@ -19,10 +19,10 @@ const now = () => Date.now() + state.skew;
 
 const tell = (path, body = {}) => ask("POST", path, body);
 
-// The pages: what each asks for, and how it is drawn.
+// The pages: the data that each fetches, and its drawing.
 
-const inOrder = (found) => new URLSearchParams(Object.entries(found).filter(([, value]) => value));
-// What conversations are called by people: sessions are known by the first words said in them.
+const queryOf = (found) => new URLSearchParams(Object.entries(found).filter(([, value]) => value));
+// Titles for people: the first words of each session.
 const named = async (asking) => {
   const [found, { chats }] = await Promise.all([asking, get("/api/chats")]);
   return [found, new Map(chats.filter((one) => one.title).map((one) => [one.session, one.title]))];
@@ -47,7 +47,7 @@ const PLACES = {
       const found = { sessions: [], next: null };
       const [status, titles] = await named(get("/api/status"));
       for (let number = 0; number < state.pages; number += 1) {
-        const query = inOrder({ ...state.place.query, before: found.next, limit: PAGE });
+        const query = queryOf({ ...state.place.query, before: found.next, limit: PAGE });
         const more = await get(`/api/sessions?${query}`);
         found.sessions.push(...more.sessions);
         found.next = more.next;
@@ -80,7 +80,7 @@ const PLACES = {
       const all = [];
       for (let number = 0; number < state.pages; number += 1) {
         const before = all.at(-1)?.id;
-        const more = await get(`/api/set-aside?${inOrder({ before, limit: PAGE })}`);
+        const more = await get(`/api/set-aside?${queryOf({ before, limit: PAGE })}`);
         all.push(...more.set_aside);
         if (more.set_aside.length < PAGE) return { set_aside: all, more: false };
       }
@@ -91,7 +91,7 @@ const PLACES = {
   people: {
     title: "People", topics: ["access"], ticks: true,
     fetch: () => get("/api/people"),
-    tools: () => entering(),
+    tools: () => codeForm(),
     draw: (data) => people(data, now()),
   },
   restart: {
@@ -111,7 +111,7 @@ function where() {
   return { name: known, id: id && decodeURIComponent(id), query: Object.fromEntries(new URLSearchParams(query ?? "")) };
 }
 
-// Showing one, and keeping it true.
+// Show a page and keep it up to date.
 
 async function go() {
   if (location.hash === "#view") return;
@@ -125,7 +125,7 @@ async function go() {
     show(page);
     window.scrollTo(0, 0);
   }
-  clearTimeout(typed); // what was last typed was for the place that is left
+  clearTimeout(typed); // the last input was for the page that closes
   show(tools);
   const { title } = PLACES[state.place.name];
   at("title").textContent = title;
@@ -147,12 +147,12 @@ async function look() {
     if (asking !== state.asking || place !== state.place) return;
     state.data = data;
     state.took = performance.now() - began;
-    answers(true);
+    setAnswering(true);
     draw();
   } catch (fault) {
     if (asking !== state.asking || place !== state.place) return;
     if (fault.status === undefined) throw fault;
-    if (fault.status) refused(fault); else answers(false);
+    if (fault.status) refused(fault); else setAnswering(false);
   }
   page.setAttribute("aria-busy", "false");
 }
@@ -165,7 +165,7 @@ function draw() {
 }
 
 function refused(fault) {
-  answers(true);
+  setAnswering(true);
   state.data = null;
   const words = document.createElement("p");
   words.className = "none";
@@ -173,15 +173,15 @@ function refused(fault) {
   show(page, words);
 }
 
-function answers(yes) {
+function setAnswering(yes) {
   if (yes !== state.answering || at("live").textContent === "Connecting …") {
-    at("live").textContent = yes ? "Live" : "The gateway does not answer; this is how it stood. Trying again …";
+    at("live").textContent = yes ? "Live" : "The gateway does not answer. This is its last known state. Trying again …";
     at("live").classList.toggle("away", !yes);
   }
   state.answering = yes;
 }
 
-// A gateway that is busy is asked less often, and not at all by a page that nobody sees.
+// Ask a busy gateway less often, and do not ask at all while the page is hidden.
 let soon = null;
 function lookSoon() {
   if (document.hidden) return;
@@ -192,47 +192,47 @@ function listen() {
   follow(() => "/api/events", (name, { topics }) => {
     const wanted = PLACES[state.place.name].topics;
     if (!wanted || !topics || topics.some((topic) => wanted.includes(topic))) lookSoon();
-  }, (turned) => (turned === "open" ? lookSoon() : answers(false)));
+  }, (turned) => (turned === "open" ? lookSoon() : setAnswering(false)));
 }
 
-// What an operator does.
+// The operator's actions.
 
 const say = (words) => toast(words, false);
-const SETTLED = { sent: "Kept as arrived.", retry: "It is sent again, marked as possibly repeated.", drop: "Dropped." };
-const DONE = { stop: "Its work was stopped.", resume: "It goes on.", retry: "The last message is answered again.", unhold: "Its messages are answered, in a fresh session." };
+const SETTLED = { sent: "Recorded as arrived.", retry: "The gateway sends it again, marked as possibly repeated.", drop: "Dropped." };
+const DONE = { stop: "The work was stopped.", resume: "The work goes on.", retry: "The agent answers the last message again.", unhold: "The agent answers the messages in a new session." };
 
-const DEEDS = {
+const ACTIONS = {
   async settle({ name, id }) {
-    const text = "The chat is not sent it again, whether it arrived or not. What comes after it goes out.";
+    const text = "The gateway does not send it again, whether it arrived or not, and goes on with the next message.";
     if (name === "drop" && !await confirmed("Drop this message?", text, "Drop it")) return;
     await tell(`/api/outbox/${id}/${name}`);
     say(SETTLED[name]);
   },
   async command({ name, id }) {
-    if (name === "stop" && !await confirmed("Stop this work?", "The conversation and the messages in line are kept; the turn ends.", "Stop it")) return;
+    if (name === "stop" && !await confirmed("Stop this work?", "The turn ends. The conversation and the messages in line are kept.", "Stop it")) return;
     const said = await tell(`/api/sessions/${encodeURIComponent(id)}/${name}`);
     say(said.state === "refused" ? `Refused: ${said.reason}` : DONE[name]);
   },
   async restart({ quiet }) {
     const running = state.data.plan.running.length;
-    const text = `${running === 1 ? "One turn runs" : `${running} turns run`}. What is not done in time is cut, and goes on after the restart.`;
+    const text = `${running === 1 ? "One turn runs" : `${running} turns run`}. A turn that does not finish in time is cut, and resumes after the restart.`;
     if (!quiet && running && !await confirmed("Restart now?", text, "Restart now")) return;
     state.asked = { at: now(), run: state.data.look.runs[0]?.id, quiet: Boolean(quiet) };
     await tell("/api/gateway/restart", { when_quiet: Boolean(quiet) });
-    say(quiet ? "It restarts when nothing runs." : "The restart has begun.");
+    say(quiet ? "The gateway restarts when no turn runs." : "The restart has begun.");
   },
   async pair() {
     const { person } = await tell("/api/people/pair", { code: at("code").value.trim() || "-" });
     at("code").value = "";
-    say(`${person} is let in, and is told so.`);
+    say(`${person} is let in. The gateway tells them.`);
   },
   async remove({ who }) {
-    if (!await confirmed("Take them out?", `${who} can write no more, and what of theirs is not done is not begun with.`, "Take out")) return;
+    if (!await confirmed("Remove access?", `${who} can no longer write to the agent. Their queued and interrupted work is not run either.`, "Remove")) return;
     await tell("/api/people/remove", { who });
-    say(`${who} is not let in any more.`);
+    say(`${who} has no access any more.`);
   },
   async revoke({ id }) {
-    if (!await confirmed("Revoke this rule?", "Before such a call the agent asks for permission again. What runs is not stopped.", "Revoke it")) return;
+    if (!await confirmed("Revoke this rule?", "The agent asks for permission before such a call again. A call that runs is not stopped.", "Revoke it")) return;
     await tell(`/api/allowed/${id}/revoke`);
     say("The rule is revoked.");
   },
@@ -244,7 +244,7 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   button.disabled = true;
   try {
-    await DEEDS[button.dataset.do](button.dataset);
+    await ACTIONS[button.dataset.do](button.dataset);
   } catch (fault) {
     if (fault.status === undefined) throw fault;
     toast(fault.status ? fault.message : "The gateway does not answer; nothing was done.");
@@ -253,12 +253,12 @@ document.addEventListener("click", async (event) => {
   await look();
 });
 
-// Filters are part of the address, so that a look can be kept and passed on.
+// Filters are part of the address, so that a person can save and share a view.
 
 function filtered() {
   if (state.place.name !== "sessions") return;
   const form = tools.querySelector("form");
-  const wanted = inOrder(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
+  const wanted = queryOf(Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, value.trim()])));
   const address = `#sessions${wanted.size ? `?${wanted}` : ""}`;
   if (address === location.hash) return;
   history.replaceState(null, "", address);
@@ -274,20 +274,20 @@ tools.addEventListener("submit", (event) => {
   filtered();
 });
 
-// A turn's whole life is asked for when it is unfolded.
+// Fetch the trace of a turn when the person opens it.
 page.addEventListener("toggle", async (event) => {
   const cause = event.target.dataset?.trace;
   if (!cause || !event.target.open) return;
   const box = event.target.querySelector("[data-kept]");
   try {
-    show(box, life(await get(`/api/trace/${cause}`), now()));
+    show(box, traceList(await get(`/api/trace/${cause}`), now()));
   } catch (fault) {
     if (fault.status === undefined) throw fault;
     box.textContent = fault.message;
   }
 }, true);
 
-// Words beside what is pointed at or has the focus.
+// The tooltip of the element under the pointer or with the focus.
 
 function point(event) {
   const target = event.target.closest?.("[data-tip]");

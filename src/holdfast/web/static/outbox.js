@@ -1,5 +1,5 @@
-// What was written and is not known to be kept yet. It stands in localStorage, so a reload or a dead gateway loses
-// nothing; every try carries the same event id, so the gateway keeps it once.
+// Messages that the gateway has not confirmed yet. They are in localStorage, so a reload or a dead gateway loses
+// nothing. Every try carries the same event id, so the gateway keeps each message once.
 import { ask, chatPath } from "./api.js";
 
 const KEY = "holdfast.outbox";
@@ -28,7 +28,7 @@ export class Outbox {
     this.#left = all;
     try {
       localStorage.setItem(KEY, JSON.stringify(all));
-    } catch { /* full or forbidden: it is kept for as long as this page is open */ }
+    } catch { /* full or forbidden: the messages stay in memory while this page is open */ }
     this.#changed();
   }
 
@@ -55,14 +55,14 @@ export class Outbox {
     this.flush();
   }
 
-  /** The page has seen it in the ledger: it needs no place here any more. */
+  /** Remove messages that the page has seen in the ledger. */
   seen(event_ids) {
     const all = this.#all();
     const left = all.filter((one) => !event_ids.has(one.event_id));
     if (left.length < all.length) this.#keep(left);
   }
 
-  /** Send what is not sent, in order within each chat; one sender per chat in all tabs where the browser has locks. */
+  /** Send the unsent messages, in order within each chat. Where the browser has locks, one tab sends for each chat. */
   flush() {
     for (const chat of new Set(this.#all().map((one) => one.chat))) {
       this.#waking.get(chat)?.();
@@ -89,7 +89,7 @@ export class Outbox {
         wait = 250;
       } catch (fault) {
         if (fault.status === undefined) throw fault;
-        if (fault.status === 401) return false; // the page is on its way to the door; after it this is tried again
+        if (fault.status === 401) return false; // the sign-in page opens; after the sign-in this is tried again
         if (!fault.passes) {
           this.#change(event_id, (now) => [{ ...now, refused: fault.message }]);
           continue;

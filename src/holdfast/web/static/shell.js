@@ -1,10 +1,10 @@
-// What every page has: colours, a way out, a question before what cannot be taken back, a word that goes away again.
+// Shared by all pages: colours, sign-out, a confirmation dialog, and short messages.
 import { signOut } from "./api.js";
 
 const $ = (id) => document.getElementById(id);
 const LASTS = 6000;
 
-/** Ask before something that cannot be taken back; Escape is a no. */
+/** Ask for confirmation before an action that cannot be undone; Escape means no. */
 export function confirmed(title, text, yes) {
   const box = $("ask");
   $("ask-title").textContent = title;
@@ -17,7 +17,7 @@ export function confirmed(title, text, yes) {
 
 let over = 0;
 
-/** Say something for a while; what went wrong is said at once, whatever is being read out. */
+/** Show a message for a while; screen readers announce an error at once. */
 export function toast(words, wrong = true) {
   const box = $("toast");
   box.setAttribute("role", wrong ? "alert" : "status");

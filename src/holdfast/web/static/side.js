@@ -1,4 +1,4 @@
-// The list of chats at the side; on a phone a drawer.
+// The list of chats at the side; on a phone it is a drawer.
 import { get } from "./api.js";
 import { Keyed } from "./keyed.js";
 import { fillChat } from "./view.js";
@@ -14,7 +14,7 @@ export class Side {
   #timer = 0;
   #before = null;
 
-  /** `open(chat)` shows a chat, `current()` says which is shown. */
+  /** `open(chat)` shows a chat, `current()` returns the shown one. */
   constructor(open, current) {
     this.#open = open;
     this.#current = current;
@@ -27,7 +27,7 @@ export class Side {
     addEventListener("hashchange", () => this.#named() && this.#open(this.#named()));
   }
 
-  /** Open the chat that is named in the address, the last one, or a new one; then keep the list fresh. */
+  /** Open the chat in the address, or the last one, or a new one; then keep the list up to date. */
   begin() {
     let last = null;
     try { last = localStorage.getItem("holdfast.chat"); } catch { /* a private window */ }
@@ -38,7 +38,7 @@ export class Side {
     setInterval(() => document.hidden || this.#refresh(), EVERY);
   }
 
-  /** Something changed: ask for the list soon, once. */
+  /** Fetch the list soon, once for several changes. */
   later() {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#refresh(), 300);
@@ -112,7 +112,7 @@ export class Side {
   }
 }
 
-/** A name nobody else has; people see the title instead. */
+/** A random name, unique in practice; people see the title instead. */
 function newName() {
   const [a, b] = crypto.getRandomValues(new Uint32Array(2));
   return `chat-${a.toString(36)}${b.toString(36).slice(0, 3)}`;

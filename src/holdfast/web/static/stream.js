@@ -1,14 +1,14 @@
-// Server-sent events that come back by themselves. Read with fetch, not EventSource: the wait between two tries is
-// ours, a lost sign-in is noticed, and a connection that has gone silent is given up.
+// Server-sent events that reconnect by themselves. This uses fetch, not EventSource: so it sets the wait between two
+// tries, notices a lost sign-in, and closes a connection that has gone silent.
 import { Refused, send } from "./api.js";
 
 const FIRST = 250;
 const LONGEST = 5000;
-const SILENT = 40_000; // the gateway says something at least every 15 seconds
+const SILENT = 40_000; // the gateway sends something at least every 15 seconds
 
 /**
- * Follow until `close()`. `where()` gives the address to read from now: it holds the cursor, so nothing is missed or
- * repeated whatever breaks. `heard(event, data, id)` gets every event, `turned(state)` how the connection is.
+ * Follow until `close()`. `where()` returns the address to read from; it contains the cursor, so no event is lost or
+ * repeated. `heard(event, data, id)` gets every event, `turned(state)` gets the state of the connection.
  */
 export function follow(where, heard, turned) {
   let closed = false;
@@ -67,7 +67,7 @@ export function follow(where, heard, turned) {
   };
 }
 
-/** Takes text in any pieces, gives each whole event. */
+/** A parser that takes text in any pieces and passes on each whole event. */
 export function events(heard) {
   let rest = "";
   let name = "";

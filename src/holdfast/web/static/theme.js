@@ -1,4 +1,4 @@
-// The colours a person chose, before the first paint; without a choice the system's.
+// Sets the colours that the person chose before the first paint; without a choice, the system's.
 (() => {
   const root = document.documentElement;
   const kept = () => { try { return localStorage.getItem("holdfast.theme"); } catch { return null; } };

@@ -1,5 +1,5 @@
-// Draws the items of a conversation. Each item keeps its node (`keyed.js`), which is filled again only when what it shows
-// has changed.
+// Draws the items of a conversation. Each item keeps its node (`keyed.js`), and the page fills it again only when the
+// item has changed.
 import { bytes, get } from "./api.js";
 import { showMarkdown } from "./markdown.js";
 import { toast } from "./shell.js";
@@ -70,7 +70,7 @@ const FILL = {
   notice(node, item, acts) {
     node.className = "notice";
     const words = el("div", "", el("span", "", item.text));
-    // What a notice offers are commands, as one would type them.
+    // The options of a notice are commands, as a person would type them.
     if (item.options?.length) words.append(el("div", "options", ...item.options.map((command) => button("plain", offered(command), () => acts.command(command)))));
     node.replaceChildren(el("span", "sr", "Gateway: "), words);
   },
@@ -114,7 +114,7 @@ function answer(node, text) {
   showMarkdown(words, text);
 }
 
-/** A question as a card: with ways to answer it while it is open, then with what became of it. */
+/** A question as a card: with buttons or a field while it is open, then with its outcome. */
 function fillQuestion(node, item, acts) {
   const asked = item.question;
   const typed = node.querySelector("textarea")?.value ?? "";
@@ -139,18 +139,18 @@ function fillQuestion(node, item, acts) {
   else if (isConsent) allowOnceRead(asked.id, words, ways);
 }
 
-/** Each argument in a block of its own, whose further rows stand to the right: none of them looks like another argument. */
+/** Put each argument into a block of its own with its further rows indented, so that none looks like another argument. */
 function setArgumentsApart(words) {
   for (const code of words.querySelectorAll("pre > code")) {
-    // Further lines of a value begin with two spaces. The line ends stay in the text, for who copies it.
+    // Further lines of a value begin with two spaces. The line ends stay in the text, for copying.
     const texts = code.textContent.split(/(?<=\n)(?! {2})/);
     code.replaceChildren(...texts.map((text) => el("span", "argument", text)));
   }
 }
 
-const read = new Set(); // permissions whose call was seen to its end
+const read = new Set(); // approvals whose call was in sight to its end
 
-/** Nothing can be allowed before the end of the call was in sight; it can be refused at any time. */
+/** A person can allow a call only after its end was in sight; they can refuse it at any time. */
 function allowOnceRead(question, words, ways) {
   const code = words.querySelector("pre");
   if (!code || read.has(question)) return;
@@ -193,18 +193,18 @@ function answerField(typed, send) {
 
 function answerHint({ question, answer, away }) {
   if (answer) return `${away ? "Kept here, and sent when the gateway is back" : "On its way"}: ${answer}`;
-  const way = question.of_owner ? "" : question.kind === "approval" ? `Or write ${question.options.length > 2 ? "yes, no or always" : "yes or no"} below. ` : question.options.length ? "Or write below: a number will do. " : "";
+  const way = question.of_owner ? "" : question.kind === "approval" ? `Or write ${question.options.length > 2 ? "yes, no or always" : "yes or no"} below. ` : question.options.length ? "Or write below; a number is enough. " : "";
   return question.expires_at ? `${way}Open until ${moment(question.expires_at)}.` : `${way}Open until safe mode ends; then the work goes on.`;
 }
 
-/** Something to open for more; it stays open when it is filled again. */
+/** A fold; it stays open when its item is filled again. */
 function folded(node, className, words, ...inside) {
   const details = el("details", className, el("summary", "", ...words), ...inside);
   details.open = node.querySelector("details")?.open ?? false;
   return details;
 }
 
-/** One line says what is done; opened, it shows what was asked of each tool and what came back. */
+/** A step as one line; opened, it shows the arguments and the result of each call. */
 function fillStep(node, item) {
   node.className = `step ${item.state}`;
   const words = [item.text || `Step ${item.number}`, " "];
@@ -213,10 +213,10 @@ function fillStep(node, item) {
   if (result) words.push(el("span", "result", result));
   const inside = item.calls.flatMap((call) => [
     el("pre", "given", visible(`${call.name} ${call.given}`.slice(0, LONGEST))),
-    el("pre", "", call.result === null ? "No result yet." : call.result.slice(0, LONGEST) || "It gave back nothing."),
+    el("pre", "", call.result === null ? "No result yet." : call.result.slice(0, LONGEST) || "The tool returned nothing."),
   ]);
   const details = folded(node, "words", words, ...inside);
-  // What was seen of a call whose outcome is unknown stays in sight.
+  // The output of a call whose outcome is unknown stays in sight.
   if (item.state === "unknown" && node.dataset.state !== item.state) details.open = true;
   node.dataset.state = item.state;
   node.replaceChildren(el("span", "dot"), details);
@@ -226,13 +226,13 @@ const LONGEST = 8000;
 const LAST_LINES = 12;
 const GLANCE = 60;
 
-/** The first line of something, and not too much of it. */
+/** The first line of a text, cut if it is long. */
 export function glance(text, most) {
   const line = text.trim().split("\n")[0];
   return line.length > most ? `${line.slice(0, most)}…` : line;
 }
 
-/** The first thing a call was given, in a line: a command, a path, a question. */
+/** The first text among the arguments of a call, in one line: a command, a path, a question. */
 function gist(given) {
   try {
     const [first] = Object.values(JSON.parse(given)).filter((one) => typeof one === "string");
@@ -257,7 +257,7 @@ function fillCut(node, item) {
   node.replaceChildren(details);
 }
 
-/** What the ledger has of it, asked for when somebody wants to know. */
+/** Add the trace from the ledger; the page fetches it when the person opens the cut. */
 async function addTrace(why, item) {
   if (!item.cut.position || why.querySelector("dl")) return;
   const list = el("dl");
@@ -270,12 +270,12 @@ async function addTrace(why, item) {
     if (item.session) why.append(el("p", "", operatorLink(item.session)));
   } catch (fault) {
     list.remove();
-    why.append(el("p", "", `The rest of the story cannot be had just now: ${fault.message}`));
+    why.append(el("p", "", `The page could not load the details: ${fault.message}`));
   }
 }
 
 function operatorLink(session) {
-  const link = el("a", "", "All of it, in the operator pages");
+  const link = el("a", "", "All details on the operator pages");
   link.href = `/operator#session/${encodeURIComponent(session)}`;
   return link;
 }
@@ -289,7 +289,7 @@ export function chip(one, more = []) {
 const blobPath = (one) => `/api/blobs/${encodeURIComponent(one.digest)}?name=${encodeURIComponent(one.name)}`;
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/** A file the agent gave: a picture is shown; all of them can be downloaded. */
+/** A file from the agent, as a download; a picture is also shown. */
 function fileCard(one) {
   const node = download(el("a", "file"), one);
   if (PICTURES.includes(one.media_type)) {
@@ -303,16 +303,16 @@ function fileCard(one) {
   return node;
 }
 
-/** A link alone would lack the proof: the page fetches the file, and gives the browser its bytes to keep. */
+/** Download through the page: a plain link would lack the proof, so the page fetches the bytes itself. */
 function download(node, one) {
   node.href = blobPath(one);
   node.setAttribute("download", one.name);
   const save = async (event) => {
-    if (event.button > 1) return; // the menu of a right click
+    if (event.button > 1) return; // a right click opens the menu
     event.preventDefault();
     try {
       const link = el("a");
-      // Never as the type its sender gave it: what is opened from here would be a page of ours.
+      // Never with the sender's type: the browser could open the file as a page of this origin.
       link.href = URL.createObjectURL(new Blob([await bytes(blobPath(one))], { type: "application/octet-stream" }));
       link.setAttribute("download", one.name);
       link.click();
@@ -327,12 +327,12 @@ function download(node, one) {
   return node;
 }
 
-/** Fetch a picture; the gateway may be away just now: one that does not come is asked for again, ever less often. */
+/** Fetch a picture. If the gateway does not answer, retry with growing waits. */
 async function load(picture, one, wait = 1000) {
   try {
     const address = URL.createObjectURL(await bytes(blobPath(one)));
     picture.onload = () => { picture.hidden = false; URL.revokeObjectURL(address); };
-    picture.onerror = () => URL.revokeObjectURL(address); // its bytes are no picture: the card stays a plain one
+    picture.onerror = () => URL.revokeObjectURL(address); // the bytes are no picture: the card stays without one
     picture.src = address;
   } catch (fault) {
     if (fault.status === undefined) throw fault;
@@ -349,7 +349,7 @@ const near = new IntersectionObserver((seen) => {
   }
 }, { rootMargin: "800px" });
 
-/** Do this once the node is, or is soon to be, in sight. */
+/** Call `act` once, when the node is in sight or close to it. */
 function nearby(node, act) {
   waiting.set(node, act);
   near.observe(node);
@@ -362,9 +362,9 @@ export function saidParts(item) {
   return parts;
 }
 
-// The lists besides: what waits, and the chats.
+// The other lists: waiting messages, processes and chats.
 
-/** Messages on their way or in the queue: each can still be changed. */
+/** A message that is being sent or waits; the person can still change it. */
 export const fillWaiting = (acts) => (node, item) => {
   if (item.kind === "queued" && item.editing) return fillEditor(node, item, acts);
   node.className = `you ${item.kind}`;
@@ -395,7 +395,7 @@ function fillEditor(node, item, acts) {
   requestAnimationFrame(() => text.focus());
 }
 
-/** What runs in the background, since when, and the last line it put out. */
+/** A background process: its command, how long it runs, and the last line of its output. */
 export function fillProcess(node, item) {
   const line = el("code", "", item.command);
   line.title = item.command;

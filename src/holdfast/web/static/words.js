@@ -1,4 +1,4 @@
-// What the page says about times, sizes and interruptions.
+// Texts of the page about times, sizes and interruptions.
 
 const WHY = {
   restart_timeout: "The gateway restarted",
@@ -7,9 +7,9 @@ const WHY = {
 };
 
 const HOW = {
-  restart_timeout: "A restart was asked for, and this work was not done when its time to finish had run out. It was marked, then cut.",
-  shutdown_timeout: "A stop was asked for, and this work was not done when its time to finish had run out. It was marked, then cut.",
-  restart_interrupted: "The process was gone without a word: a crash, a kill -9, or the power. What it was doing stood in the ledger, so the next one found it.",
+  restart_timeout: "The gateway was told to restart, and this work did not finish in its time. The gateway recorded the interruption, then cut the work off.",
+  shutdown_timeout: "The gateway was told to stop, and this work did not finish in its time. The gateway recorded the interruption, then cut the work off.",
+  restart_interrupted: "The process ended without warning: a crash, a kill -9, or a power cut. The ledger held what it was doing, so the next process found it.",
 };
 
 export const clock = (at, seconds = false) =>
@@ -17,13 +17,13 @@ export const clock = (at, seconds = false) =>
 
 export const dayOf = (at) => new Date(at).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
 
-/** A time of today by its clock, another with its day. */
+/** The time; with the day if it is not today. */
 export const moment = (at) =>
   new Date(at).toDateString() === new Date().toDateString()
     ? clock(at)
     : new Date(at).toLocaleString([], { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
 
-const TAKE_UP = "What was done is kept: write /resume to take it up again";
+const TAKE_UP = "The finished part is kept: write /resume to go on";
 
 const UNANSWERED = {
   expired: {
@@ -31,24 +31,24 @@ const UNANSWERED = {
     approval: "No answer came in time, so this was not allowed",
     continue: "No answer came in time, so the work was dropped. The conversation is kept",
   },
-  undeliverable: { clarify: `It could not be delivered, so the work was stopped. ${TAKE_UP}` },
+  undeliverable: { clarify: `The question could not be delivered, so the work was stopped. ${TAKE_UP}` },
 };
 
 const CLOSED = {
-  set_aside: "Set aside: something else was written instead",
-  undeliverable: "It could not be delivered",
+  set_aside: "Closed: another message came instead of an answer",
+  undeliverable: "The question could not be delivered",
   cancelled: "Withdrawn: the work was stopped",
 };
 
 const UNSEEN = /[\p{C}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]/u;
 
-/** A text in which characters that are invisible or turn text around are named, as a card names them. */
+/** The text with names for characters that are invisible or change the direction, as on a card. */
 export const visible = (text) => text.replace(/[^\n\t -~]/gu, (one) => (UNSEEN.test(one) ? `\\u{${one.codePointAt(0).toString(16)}}` : one));
 
-/** What stands on the button of a command that a notice offers. */
+/** The label of the button for a command in a notice. */
 export const offered = (command) => (command.startsWith("/resume ") ? "Resume it" : command);
 
-/** How a question was closed, by whom and when. */
+/** How a question was closed, by which person and when. */
 export function questionEnd({ kind, state, answer, answered_by, asked_by, closed_at }) {
   const said = kind === "approval" ? { yes: "Allowed, this once", no: "Not allowed", always: "Allowed, and always in its chat" }[answer] : `Answered: ${answer ?? "(erased)"}`;
   const withdrawn = state === "expired" && asked_by === "safe_mode_suspect";
@@ -58,7 +58,7 @@ export function questionEnd({ kind, state, answer, answered_by, asked_by, closed
   return `${end}${by}${closed_at ? ` · ${moment(closed_at)}` : ""}`;
 }
 
-/** A text in pieces, each with whether it stood between backticks. */
+/** A text in pieces, each with whether it is code between backticks. */
 export const coded = (text) => text.split(/`([^`]+)`/).map((piece, place) => [piece, place % 2 === 1]).filter(([piece]) => piece);
 
 export function shortTime(at, now = Date.now()) {
@@ -81,21 +81,21 @@ export function span(milliseconds) {
 export const size = (bytes) =>
   bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 
-/** The one honest line where work was cut off. */
+/** The one line about a cut. */
 export function cutLine({ cut, since, over }) {
   const why = WHY[cut.reason] ?? "The work was cut off";
-  if (!cut.resumed_at) return `${why}. What was done is kept; the work ${over ? "did not go on by itself" : "has not gone on yet"}.`;
+  if (!cut.resumed_at) return `${why}. The finished part is kept; the work ${over ? "did not resume by itself" : "has not resumed yet"}.`;
   const gap = span(cut.resumed_at - since);
-  return `${why}. It went on ${gap} later, ${cut.step ? `after step ${cut.step}` : "in its first step"}.`;
+  return `${why}. The work resumed ${gap} later, ${cut.step ? `after step ${cut.step}` : "in its first step"}.`;
 }
 
-/** What stands behind that line, as far as the page knows it. */
+/** The details of a cut, as far as the page knows them. */
 export function cutStory({ cut, since, note }) {
-  const story = [HOW[cut.reason] ?? `The reason is on record as ${cut.reason ?? "missing"}.`];
+  const story = [HOW[cut.reason] ?? `The recorded reason is ${cut.reason ?? "missing"}.`];
   const kept = cut.step ? `${cut.step} finished step${cut.step === 1 ? " was" : "s were"} kept and not done again` : "No step was finished yet";
-  const last = `The last thing on record is from ${clock(since, true)}. ${kept}`;
-  story.push(cut.resumed_at ? `${last}; the work was taken up again at ${clock(cut.resumed_at, true)}.` : `${last}.`);
-  if (note) story.push(`The agent was told: “${note}”`);
+  const last = `The last record before the cut is from ${clock(since, true)}. ${kept}`;
+  story.push(cut.resumed_at ? `${last}; the work resumed at ${clock(cut.resumed_at, true)}.` : `${last}.`);
+  if (note) story.push(`The gateway told the agent: “${note}”`);
   return story;
 }
 
@@ -103,14 +103,14 @@ const THINGS = { inbox: "The message", row: "The message", turn: "The work", del
 const BEFORE = 4;
 const AFTER = 6;
 
-/** What happened around a cut, as [time, words, whether this is the cut]; what led to it and what came of it. */
+/** The events before and after a cut, as [time, words, whether this is the cut]. */
 export function aroundCut(happenings, at) {
   const told = happenings.filter((one, place) => isWorthTelling(one, happenings.slice(place + 1)));
   const cut = Math.max(0, told.findIndex((one) => one.what === "interrupted" && one.at === at));
   return told.slice(Math.max(0, cut - BEFORE), cut + AFTER).map((one) => [one.at, happeningWords(one), one.what === "interrupted"]);
 }
 
-/** A call that was planned, begun and done is told of once; one that was begun and then cut off, as begun. */
+/** A call that started and finished is listed once; a call that started and was cut off is listed as started. */
 function isWorthTelling({ subject, what }, later) {
   if (what === "planned" || what === "taken") return false;
   if (what !== "started") return true;
@@ -120,11 +120,11 @@ function isWorthTelling({ subject, what }, later) {
 function happeningWords({ subject, what, detail }) {
   const [kind] = subject.split(":");
   const { tool, attempt, generation, resumed, reason, rule, given_at } = parsed(detail);
-  if (what === "accepted") return "Your message was kept";
-  if (what === "allowed_by_rule") return `A call was allowed by rule ${rule}, given ${moment(given_at)}`;
-  if (what === "claimed") return resumed ? "The work was resumed" : generation || attempt > 1 ? "The work went on" : "The work began";
+  if (what === "accepted") return "The gateway kept your message";
+  if (what === "allowed_by_rule") return `Rule ${rule}, given ${moment(given_at)}, allowed a call`;
+  if (what === "claimed") return resumed ? "The work resumed" : generation || attempt > 1 ? "The work went on" : "The work began";
   if (what === "interrupted") return reason === "restart_interrupted" ? "A new process found the work cut off" : "The work was cut off";
-  const state = { started: "begun", unknown: "outcome unknown" }[what] ?? what.replaceAll("_", " ");
+  const state = { started: "started", unknown: "outcome unknown" }[what] ?? what.replaceAll("_", " ");
   return `${tool ? `${tool}:` : `${THINGS[kind] ?? kind} was`} ${state}${reason ? `, ${String(reason).replaceAll("_", " ")}` : ""}`;
 }
 

@@ -110,7 +110,7 @@ async def test_a_bot_that_is_given_nothing_although_something_waits_says_that_it
 
         here.api.updates.poll = nothing  # type: ignore[method-assign, assignment]  # a server that lies
         here.people.add("Ada").write("hello?")
-        with pytest.raises(PlatformDown, match="deaf: 1 updates wait"):
+        with pytest.raises(PlatformDown, match="1 updates wait at Telegram"):
             await here.bot.receive(here.position)
         here.api.updates.poll = real  # type: ignore[method-assign]  # and stops lying
         assert [arrival.text for arrival in await here.arrivals()] == ["hello?"]

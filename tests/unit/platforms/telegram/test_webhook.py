@@ -147,7 +147,7 @@ async def test_items_of_an_album_are_one_message_and_known_when_one_of_them_come
 async def test_a_webhook_that_somebody_took_away_is_said_aloud_and_set_again() -> None:
     async with brought() as (here, url):
         here.api.deliverer.webhook.url = ""
-        with pytest.raises(PlatformDown, match="another webhook"):
+        with pytest.raises(PlatformDown, match="removed this bot"):
             await here.passing(here.bot.receive(None))
         await here.bot.connect()
         assert here.api.deliverer.webhook.url == url
