@@ -15,9 +15,9 @@ from holdfast.model import (
     Tail,
     TurnState,
 )
-from holdfast.policy.recovery.strikes import RunEnd, after_claim, after_end
 from holdfast.policy.settings import MINUTE
 from tests.support.ledger import Ledger, answers, key, owed, result
+from tests.support.strike_rules import RunEnd, after_claim, after_end
 
 ENDS = (TurnState.DONE, TurnState.FAILED, TurnState.CANCELLED)
 

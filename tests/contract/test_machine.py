@@ -55,7 +55,6 @@ from holdfast.model import (
     Undone,
 )
 from holdfast.policy.recovery.outcome import Decision, Outcome, RecoveryFacts, decide
-from holdfast.policy.recovery.strikes import RunEnd
 from holdfast.policy.settings import MINUTE, SECOND, QueueSettings
 from holdfast.store import ArrivalSettings, Edit, StaleTurn, Step, StopOutcome, Verdict
 from holdfast.store.sqlite import LEDGER
@@ -76,6 +75,7 @@ from tests.support.ledger import (
     result,
 )
 from tests.support.small_ledger import Part, Question, Session, SmallLedger, Turn
+from tests.support.strike_rules import RunEnd
 
 CHATS = ("c1", "c2", "c3")
 FOR_EVER = 2**62
@@ -892,8 +892,11 @@ class LedgerMachine(RuleBasedStateMachine):
         assert {str(q.id): q.state for q in journal.questions} == {q.id: q.state for q in turn.questions}
 
     def finish_everything(self) -> None:
-        """Faults off: whatever was accepted becomes final by itself."""
+        """Faults off: everything that was accepted ends by itself, or once an owner has released it."""
         self.connected = True
+        for chat, conversation in self.model.conversations.items():
+            if conversation.on_hold:
+                self.an_owner_releases_a_conversation(chat)
         self.model.refresh(self.now)
         for _ in range(300):
             self.orphans_are_found()

@@ -39,9 +39,10 @@ from holdfast.policy.intake.admission import (
 )
 from holdfast.policy.recovery.outcome import LEADS_TO, Decision, Outcome
 from holdfast.policy.recovery.parks import MOST_PARKS, PARKS_WITHIN
-from holdfast.policy.recovery.strikes import RunEnd, after_claim, after_end, is_suspect
+from holdfast.policy.recovery.strikes import is_suspect
 from holdfast.store import ArrivalSettings
 from tests.support.ledger import ANN, SETTINGS
+from tests.support.strike_rules import RunEnd, after_claim, after_end
 
 
 @dataclass
@@ -309,6 +310,7 @@ class SmallLedger:
             waiting,
             record,
             record.asked_at if record else None,
+            on_hold=conversation.on_hold,
         )
         row = self.add(position, chat, text=text)
         row.sender = sender
@@ -506,9 +508,13 @@ class SmallLedger:
             return False
         if conversation.live:
             self.end_session(conversation.live)
+        last = max(conversation.sessions, key=lambda one: one.incarnation)
+        # A person who resumes a parked session trusts it. Any other one follows the park that came last.
+        follows = not session.suspended and (last.suspended or last.follows_park)
         if session.suspended:
             conversation.on_hold = False
-        session.ended, session.suspended, session.follows_park, session.strikes = False, False, False, 0
+        session.ended, session.suspended, session.follows_park = False, False, follows
+        session.strikes = SETTINGS.recovery.suspect_strikes if follows else 0
         session.generation += 1
         session.incarnation = 1 + max(one.incarnation for one in conversation.sessions)
         return True

@@ -7,18 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.model import Instance, InstanceId, Interruption, Stopped
-from holdfast.policy.recovery.strikes import (
-    RunEnd,
-    SafeMode,
-    SafeModeFacts,
-    after_claim,
-    after_end,
-    cleared,
-    cut_by,
-    is_suspect,
-    safe_mode,
-)
+from holdfast.policy.recovery.strikes import SafeMode, SafeModeFacts, cleared, cut_by, is_suspect, safe_mode
 from holdfast.policy.settings import HOUR, MINUTE, SECOND, RecoverySettings, SafeModeSettings
+from tests.support.strike_rules import RunEnd, after_claim, after_end
 
 RECOVERY = RecoverySettings()
 SETTINGS = SafeModeSettings()

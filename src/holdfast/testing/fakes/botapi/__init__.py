@@ -19,7 +19,6 @@ from .entities import Entity, Formatted, length16
 from .errors import ApiError
 from .faults import CutAfter, Flood, LostAnswer, LostRequest, NoRanges, Rates, ServerError, Slow
 from .html import parse_html
-from .markdown import parse_markdown
 from .people import BotPeople, Person, SeenMessage
 from .server import serving
 
@@ -44,6 +43,5 @@ __all__ = [
     "Slow",
     "length16",
     "parse_html",
-    "parse_markdown",
     "serving",
 ]

@@ -6,7 +6,6 @@ from .core import BotApi, ShownDraft
 from .entities import LONGEST_CAPTION, LONGEST_TEXT, Formatted, Json, given, length16, settled
 from .errors import ApiError, bad_request
 from .html import parse_html
-from .markdown import parse_markdown
 from .params import Params
 from .world import Chat, ChatMessage, StoredFile
 
@@ -30,13 +29,11 @@ _ACTIONS = (
 def content_of(params: Params, name: str = "text", looks: str = "entities") -> Formatted:
     """The given text with its looks, as it will be kept."""
     text, mode = params.text(name), params.text("parse_mode").lower()
-    if mode not in ("", "html", "markdownv2"):
-        # The old Markdown mode is refused as well: no new code shall use it.
+    if mode not in ("", "html"):
+        # Both Markdown modes are refused: the adapter of Holdfast sends HTML.
         raise bad_request("unsupported parse_mode")
     if mode == "html":
         return settled(parse_html(text))
-    if mode == "markdownv2":
-        return settled(parse_markdown(text))
     entities = params.json(looks, "can't parse entities JSON object")
     return settled(given(text, entities if entities is not None else []))
 
