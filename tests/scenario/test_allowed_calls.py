@@ -236,7 +236,7 @@ async def test_where_the_card_was_sent_before_somebody_was_an_owner_always_is_a_
     await house.asks(sender=BOB, settings=OWN)
     house.owners.add(BOB)
     await ledger.say("always", sender=BOB)
-    assert "did not offer one" in (await ledger.outbox())[-1].text
+    assert "does not offer one" in (await ledger.outbox())[-1].text
     assert await house.rules() == []
 
 

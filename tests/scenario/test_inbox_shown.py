@@ -68,7 +68,7 @@ async def test_sessions_lists_the_last_ten_and_counts_the_rest(
         newest = (await ledger.complete()).session.id
         await ledger.store.stop(key(), StopKind.NEW, None)
     lines = (await said(ledger, "/sessions")).splitlines()
-    assert lines[0].startswith(f"- {newest[:12]}  ended, begun")
+    assert lines[0].startswith(f"- {newest[:12]}  ended, started")
     assert lines[10:] == [*rest, "/resume ID goes on with one of them."]
 
 
@@ -93,10 +93,10 @@ async def test_a_goal_that_is_worked_at_is_shown_as_such_while_its_turn_runs(led
 
 
 async def test_a_goal_is_stopped_once_and_then_there_is_none_to_stop(ledger: Ledger) -> None:
-    assert await said(ledger, "/goal stop") == "There is no standing goal here that could be stopped."
+    assert await said(ledger, "/goal stop") == "There is no standing goal here to stop."
     await said(ledger, "/goal tidy up")
     assert (await said(ledger, "/goal stop")).startswith("Stopped:")
-    assert await said(ledger, "/goal stop") == "There is no standing goal here that could be stopped."
+    assert await said(ledger, "/goal stop") == "There is no standing goal here to stop."
 
 
 async def test_a_stop_of_running_work_says_that_its_goal_is_stopped_with_it(ledger: Ledger) -> None:
