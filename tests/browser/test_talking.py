@@ -15,7 +15,8 @@ def test_an_answer_streams_and_becomes_the_committed_one_in_its_place(page: Page
     house.hold(WORDS)
     say(page, "say This grows word by word.")
     live = page.locator(".answer.live")
-    expect(live).to_have_text(re.compile("This grows word by$"))
+    # The page holds back the last letters while they may begin a secret, and a token begins with any letter.
+    expect(live).to_have_text(re.compile("This grows word( b| by)?$"))
     page.evaluate("document.querySelector('.answer').known = true")
     top = live.bounding_box()
     house.go()
