@@ -96,7 +96,7 @@ def test_the_page_answers_while_hundreds_do_not_read_what_they_asked_for(house: 
     most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most[1], most[1]))
     with flood(httpx.URL(url_of(house.home)), _ASKED, 450, reads=2_048):
-        # At first the gateway is busy with what they asked for, on a slow machine for a while; they never read.
+        # At first the gateway is busy with what they asked for, for longer on a slow machine.
         until_answered(house, 120.0)
         assert command("status", "--home", house.home).code == 0
     assert "Traceback" not in gateway.words
